@@ -42,6 +42,8 @@ struct DeviceInfo {
   int runtime_version = 0;
   int multiprocessors = 0;
   uint64_t total_bytes = 0;
+  // What its memory moves at most, read and written together, by its clock and width; 0: not known.
+  uint64_t memory_bytes_per_second = 0;
   // The device checks ops against what Memory::NoteLive and the other notes say. False: nobody need
   // call these.
   bool checks_accesses = false;
@@ -83,6 +85,10 @@ class Device {
   absl::Status GiveBackLeftovers() {
     return leftovers_.GiveBack([this] { return open_captures() == 0; });
   }
+
+  // Whether the calling thread runs this device's work, a kernel's body or a host call: whoever
+  // waits there for the device waits for itself.
+  virtual bool IsInsideWork() const = 0;
 
   // OK, or the error that lost the device.
   virtual absl::Status health() const = 0;

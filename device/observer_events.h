@@ -109,6 +109,8 @@ enum class Phase : uint8_t {
   kStage,
   kStep,
   kPlan,
+  kEvict,    // what was evicted is destroyed
+  kRequest,  // the caller's label is on its thread (request_labels.h); the function is the label
 };
 
 // "match", "warm-up", ...
@@ -125,6 +127,8 @@ inline const char* PhaseName(Phase phase) {
     case Phase::kStage: return "stage";
     case Phase::kStep: return "step";
     case Phase::kPlan: return "plan";
+    case Phase::kEvict: return "evict";
+    case Phase::kRequest: return "request";
   }
   return "?";
 }

@@ -1,6 +1,8 @@
 // Checks what is asked for, and holds the one profile that runs.
 #include "profiler/profile.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <utility>
 
@@ -10,8 +12,20 @@
 namespace graphtree {
 namespace {
 
-// One profile runs at a time: CUPTI serves one, and launches are told once.
-std::atomic<bool> runs{false};
+// One profile runs at a time: CUPTI serves one, and launches are told once. The process that it
+// runs in; 0: none.
+std::atomic<int64_t> runs_in{0};
+
+absl::Status Claim() {
+  int64_t nobody = 0;
+  if (runs_in.compare_exchange_strong(nobody, getpid())) return absl::OkStatus();
+  if (nobody == getpid()) {
+    return absl::FailedPreconditionError(
+        "a profile runs in this process already; stop that one first");
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this process was forked from ", nobody, " while a profile ran there, and can have none"));
+}
 
 absl::Status Check(const ProfileOptions& options) {
   if (options.tables == nullptr || options.listener == nullptr) {
@@ -36,6 +50,10 @@ absl::Status Check(const ProfileOptions& options) {
   if (options.mode == ProfileMode::kLight && options.device == nullptr) {
     return absl::InvalidArgumentError("a light profile wants the device whose launches it times");
   }
+  if (options.device != nullptr && options.device->IsInsideWork()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a profile cannot begin inside work of ", options.device->info().name));
+  }
   return absl::OkStatus();
 }
 
@@ -44,20 +62,20 @@ absl::Status Check(const ProfileOptions& options) {
 absl::StatusOr<std::unique_ptr<Profile>> Profile::Start(ProfileOptions options) {
   absl::Status sensible = Check(options);
   if (!sensible.ok()) return sensible;
-  if (runs.exchange(true)) {
-    return absl::FailedPreconditionError(
-        "a profile runs in this process already; stop that one first");
-  }
+  absl::Status alone = Claim();
+  if (!alone.ok()) return alone;
+  const Device* const device = options.device;
   absl::StatusOr<std::unique_ptr<live::Running>> running =
       live::Running::Start(std::move(options));
   if (!running.ok()) {
-    runs.store(false);
+    runs_in.store(0);
     return running.status();
   }
-  return std::unique_ptr<Profile>(new Profile(*std::move(running)));
+  return std::unique_ptr<Profile>(new Profile(*std::move(running), device));
 }
 
-Profile::Profile(std::unique_ptr<live::Running> running) : running_(std::move(running)) {}
+Profile::Profile(std::unique_ptr<live::Running> running, const Device* device)
+    : running_(std::move(running)), device_(device), process_(getpid()) {}
 
 Profile::~Profile() { Stop(); }
 
@@ -69,11 +87,34 @@ bool Profile::AwaitWindow(std::chrono::nanoseconds patience) {
   return running_ == nullptr || running_->AwaitWindow(patience);
 }
 
+bool Profile::IsForked() const { return getpid() != process_; }
+
+absl::Status Profile::MayStop() const {
+  if (running_ == nullptr) return absl::OkStatus();
+  if (IsForked()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the profile runs in process ", process_, "; this one, ", getpid(),
+        ", was forked from it and has none of the profile's threads, so nothing ends here"));
+  }
+  if (device_ != nullptr && device_->IsInsideWork()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a profile cannot end inside work of ", device_->info().name, ", for which its end waits"));
+  }
+  return absl::OkStatus();
+}
+
 ProfileReport Profile::Stop() {
   if (running_ == nullptr) return report_;
-  report_ = running_->Stop();
+  const absl::Status may = MayStop();
+  if (IsForked()) {
+    // Its locks may be held by threads that are not here, so it is left as it is.
+    running_.release();
+    report_.remarks.emplace_back(may.message());
+    return report_;
+  }
+  report_ = running_->Stop(/*waits=*/may.ok());
   running_.reset();
-  runs.store(false);
+  runs_in.store(0);
   return report_;
 }
 

@@ -30,9 +30,12 @@
 #define GRAPHTREE_PROFILER_PROFILE_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "device/device.h"
 #include "profiler/profile_options.h"
 
 namespace graphtree {
@@ -55,13 +58,21 @@ class Profile {
   ProfileMode mode() const;
   // Whether the window is over. Waits for that up to `patience`.
   bool AwaitWindow(std::chrono::nanoseconds patience);
-  // Ends the trace. Called again, it returns the same.
+  // OK, or why it cannot end here: inside work of its device, for which the end waits; or in a
+  // process that was forked from the profile's, which has none of its threads.
+  absl::Status MayStop() const;
+  bool IsForked() const;
+  // Ends the trace. Called again, it returns the same. Where it may not, inside of work it waits
+  // for nothing that is under way on the device, and in a forked process it only forgets the
+  // profile, of which the report's remarks tell.
   ProfileReport Stop();
 
  private:
-  explicit Profile(std::unique_ptr<live::Running> running);
+  Profile(std::unique_ptr<live::Running> running, const Device* device);
 
   std::unique_ptr<live::Running> running_;  // null once it is stopped
+  const Device* const device_;              // null: none
+  const int64_t process_;
   ProfileReport report_;
 };
 

@@ -35,8 +35,9 @@ class ProfileFile {
 
   trace::TraceTables& tables() { return tables_; }
   trace::TraceListener& listener() { return *writer_; }
-  // The first failure to write. REQUIRES: the trace has ended.
-  absl::Status Finish() { return sink_->status(); }
+  // The first failure to write, or that the file was deleted meanwhile.
+  // REQUIRES: the trace has ended.
+  absl::Status Finish() { return sink_->Finish(); }
 
  private:
   explicit ProfileFile(std::unique_ptr<trace::FileSink> sink) : sink_(std::move(sink)) {}

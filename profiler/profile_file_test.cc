@@ -1,6 +1,8 @@
 // The file's ending chooses the format; what cannot be written is told.
 #include "profiler/profile_file.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -51,6 +53,18 @@ TEST(ProfileFileTest, AFolderThatIsNotThereIsTold) {
   const absl::Status refused = ProfileFile::Create(PathOf("no/such/trace.json")).status();
   EXPECT_FALSE(refused.ok());
   EXPECT_THAT(std::string(refused.message()), HasSubstr("no/such/trace.json"));
+}
+
+TEST(ProfileFileTest, OneThatIsDeletedWhileItIsWrittenIsTold) {
+  const std::string path = PathOf("gone.json");
+  auto file = ProfileFile::Create(path);
+  ASSERT_THAT(file, IsOk());
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  trace::PlaySample((*file)->tables(), (*file)->listener());
+  const absl::Status written = (*file)->Finish();
+  EXPECT_EQ(written.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(written.message()), HasSubstr("gone.json was deleted"));
+  EXPECT_EQ((*file)->Finish(), written);
 }
 
 TEST(ProfileFileTest, AFullDiskEndsTheTraceAlone) {

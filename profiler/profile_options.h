@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "device/device.h"
@@ -37,6 +38,9 @@ struct ProfileOptions {
   ProfileMode mode = ProfileMode::kHost;
   Device* device = nullptr;
   activity::ActivitySource* source = nullptr;  // of the full mode
+  absl::Status why_no_source = {};  // where there is none: what the profile says
+  // The end has CUPTI leave also beside launches of graphs by others, which may break their work.
+  bool forces_out = false;
   trace::TraceTables* tables = nullptr;
   trace::TraceListener* listener = nullptr;
   uint64_t light_in = 64;  // a light profile times one replay in so many

@@ -27,6 +27,7 @@ struct WindowOptions {
   std::chrono::nanoseconds most_time = std::chrono::seconds(5);
   uint64_t light_in = 1;  // a light window times each replay
   cupti::CuptiOptions cupti = {};
+  bool forces_out = false;  // as in ProfileOptions
   std::vector<ProfileCounter> counters = {};
 };
 

@@ -23,6 +23,7 @@
 
 #include "allocator/pool_types.h"
 #include "graphs/tree_stats.h"
+#include "profiler/stats/live_figures.h"
 #include "runtime/explain.h"
 #include "runtime/parking.h"
 #include "runtime/recording_plan.h"
@@ -104,6 +105,8 @@ struct Metrics {
   uint64_t wanted_shapes = 0;
   // What the last plan that was recorded came to. Null if there was none.
   std::shared_ptr<const PlanResult> plan = nullptr;
+  // Of the profile with figures that runs, or ran last. Null if there was none.
+  trace::SharedFigures profile = nullptr;
 
   double ready_ratio() const {
     return wanted_shapes == 0 ? 1 : static_cast<double>(ready_shapes) / wanted_shapes;

@@ -8,6 +8,7 @@
 #include "runtime/metrics.h"
 #include "runtime/metrics_estimates.h"
 #include "runtime/metrics_parking.h"
+#include "runtime/metrics_profile.h"
 #include "runtime/watch/prometheus_text.h"
 
 namespace graphtree {
@@ -333,6 +334,7 @@ std::string MetricsAsPrometheus(const Metrics& metrics) {
   AddPrograms(metrics, &text);
   AddEstimates(metrics, &text);
   AddParking(metrics, &text);
+  AddProfile(metrics, &text);
   return text.text();
 }
 

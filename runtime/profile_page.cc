@@ -45,6 +45,8 @@ HttpResponse ProfilePage(Device& device, const std::function<Metrics()>& metrics
   const absl::StatusOr<ProfileMode> mode = ProfileModeFrom(request.Find("mode", "full"));
   if (!mode.ok()) return PlainResponse(400, mode.status().message());
   const auto replays = Positive(request, "replays", kDefaultReplays, kMostReplays);
+  const absl::string_view force = request.Find("force", "0");
+  if (force != "0" && force != "1") return PlainResponse(400, "force is to be 0 or 1");
   const auto ms = Positive(request, "ms", kDefaultMs, kMostMs);
   if (!replays.has_value() || !ms.has_value()) {
     return PlainResponse(400, absl::StrCat("replays is to be a number from 1 to ", kMostReplays,
@@ -55,6 +57,7 @@ HttpResponse ProfilePage(Device& device, const std::function<Metrics()>& metrics
   options.most_replays = *replays;
   options.most_time = std::chrono::milliseconds(*ms);
   options.counters = PoolCounters(metrics);
+  options.forces_out = force == "1";
   trace::TraceTables tables;
   trace::TraceStore store(kMostRecords);
   const absl::StatusOr<ProfileReport> report = ProfileWindow(device, options, tables, store);

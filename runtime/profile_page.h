@@ -1,8 +1,10 @@
 // The door's page /profile: a window of the running server as a trace, in the JSON of PyTorch's
 // profiler, which `graphtree profile attach` fetches.
 //
-//   /profile?mode=full&replays=100&ms=1000
+//   /profile?mode=full&replays=100&ms=1000&force=0
 //
+// With force=1 CUPTI leaves at the end also beside launches of graphs by others, which may break
+// their work; else it stays until these rest, which makes launches slower, and the trace says so.
 // The server goes on meanwhile. Where the full mode cannot be had, the trace is a light one and
 // says why. The trace is put together in memory, up to a limit; what is beyond is counted in its
 // notes.

@@ -29,6 +29,7 @@ namespace {
 
 constexpr char kJson[] = "application/json";
 constexpr char kPrometheus[] = "text/plain; version=0.0.4; charset=utf-8";
+constexpr char kProfilePage[] = "/profile";
 constexpr char kPickle[] = "application/octet-stream";
 
 constexpr uint64_t kDefaultSteps = 10;
@@ -183,8 +184,8 @@ const std::vector<Page>& Pages() {
       {"/debug/settings", "what is in force, and where it came from", {}, true, SettingsPage},
       {"/snapshot", "memory of a lane, as a pickle for `graphtree memory`", {"device", "lane"},
        false, SnapshotPage},
-      {"/profile", "a window of what runs, as a trace for `graphtree profile`",
-       {"mode", "replays", "ms"}, false, ProfileOf},
+      {kProfilePage, "a window of what runs, as a trace for `graphtree profile`",
+       {"mode", "replays", "ms", "force"}, false, ProfileOf},
   };
   return *pages;
 }
@@ -210,7 +211,13 @@ const Page* Find(const HttpRequest& request, HttpResponse* refusal) {
   return nullptr;
 }
 
-HttpResponse LateText(const RuntimeCore& core) {
+// Pages are made one after the other, and a profile's window takes seconds.
+HttpResponse LateText(const RuntimeCore& core, const HttpRequest* before) {
+  if (before != nullptr && before->path == kProfilePage) {
+    return PlainResponse(503, "somebody else's window of a profile is being taken (/profile), and "
+                              "this page waits for it; ask again.\n"
+                              "/debug/explain waits for nobody.");
+  }
   std::string text = "the runtime's trees are in use, and this page waits for them.\n";
   for (const LaneAtWork& lane : LanesAtWork(core.watch())) {
     absl::StrAppend(&text, "device ", lane.device, " lane ", lane.lane, " ", ToString(lane.now),
@@ -237,7 +244,7 @@ DoorPages PagesOf(const Runtime& runtime, const RuntimeCore& core) {
                 const Page* const page = Find(request, &refusal);
                 return page == nullptr ? refusal : page->make(source, request);
               },
-          .late = [&core] { return LateText(core); }};
+          .late = [&core](const HttpRequest* before) { return LateText(core, before); }};
 }
 
 }  // namespace graphtree

@@ -10,6 +10,8 @@
 //   /debug/dot       lanes, programs and shapes, for Graphviz
 //   /debug/ledger    who holds the memory, for people; or as JSON                  format
 //   /debug/settings  what is in force, and where it came from
+//   /profile         a window of what runs, as a trace (profile_page.h)             mode, replays,
+//                                                                                  ms, force
 //   /snapshot        the memory of a lane, for `graphtree memory` (a pickle)       device, lane
 //
 // /debug/explain, dot and settings wait for no step, so they answer also while one hangs; the

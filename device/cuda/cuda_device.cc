@@ -49,10 +49,11 @@ class CudaDevice final : public Device {
   }
 
   int open_captures() const override { return context_->captures().count(); }
+  bool IsInsideWork() const override { return StreamCallback::IsInside(context_.get()); }
   absl::Status health() const override { return context_->health().status(); }
   // What cannot be given back is named by the context, as what is left.
   absl::Status Close() override {
-    if (!StreamCallback::IsInside(context_.get())) GiveBackLeftovers().IgnoreError();
+    if (!IsInsideWork()) GiveBackLeftovers().IgnoreError();
     return context_->Close();
   }
 

@@ -28,6 +28,18 @@ std::string UuidText(const cudaUUID_t& uuid) {
   return text;
 }
 
+// Twice its clock, as each edge moves data. 0 where the driver does not say.
+uint64_t MemoryBytesPerSecond(int ordinal) {
+  int kilohertz = 0;
+  int bits = 0;
+  if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, ordinal) != cudaSuccess ||
+      cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, ordinal) != cudaSuccess ||
+      kilohertz <= 0 || bits <= 0) {
+    return 0;
+  }
+  return uint64_t{2'000} * static_cast<uint64_t>(kilohertz) * static_cast<uint64_t>(bits) / 8;
+}
+
 }  // namespace
 
 absl::StatusOr<int> CountCudaDevices() {
@@ -62,6 +74,7 @@ absl::StatusOr<CudaDescription> DescribeCudaDevice(int ordinal, const CudaOption
   cudaRuntimeGetVersion(&info.runtime_version);
   info.multiprocessors = properties.multiProcessorCount;
   info.total_bytes = properties.totalGlobalMem;
+  info.memory_bytes_per_second = MemoryBytesPerSecond(ordinal);
 
   GRAPHTREE_ASSIGN_OR_RETURN(const Driver* driver, LoadDriver());
   CUdevice device = 0;

@@ -43,6 +43,7 @@ class FaultDevice : public Device {
   absl::StatusOr<std::unique_ptr<Event>> NewEvent(const EventOptions& options) override;
   absl::Status Load(const Kernel& kernel) override;
   int open_captures() const override { return wrapped_->open_captures(); }
+  bool IsInsideWork() const override { return wrapped_->IsInsideWork(); }
   absl::Status health() const override;
   absl::Status Close() override;
 

@@ -58,6 +58,19 @@ TEST_P(InsideWorkTest, ClosingIsRefusedAndClosesNothing) {
   EXPECT_THAT(device_.device().NewEvent({}), IsOk());
 }
 
+TEST_P(InsideWorkTest, WhoIsInsideCanTell) {
+  TestDevice other(Options());
+  EXPECT_FALSE(device_.device().IsInsideWork());
+  int asked = 0;
+  InEachKindOfWork([&] {
+    EXPECT_TRUE(device_.device().IsInsideWork());
+    EXPECT_FALSE(other.device().IsInsideWork());
+    ++asked;
+  });
+  EXPECT_EQ(asked, 2);
+  EXPECT_FALSE(device_.device().IsInsideWork());
+}
+
 TEST_P(InsideWorkTest, AnotherDeviceMayBeUsedAndFaultsAreCaughtBehindIt) {
   TestDevice other(Options());
   InEachKindOfWork([&] {

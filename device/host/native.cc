@@ -87,6 +87,12 @@ absl::StatusOr<std::unique_ptr<HostNativeStream>> NewHostNativeStream(Device& de
       ours->core(), ours->core()->engine.NewQueue("native stream", /*ours=*/false));
 }
 
+absl::StatusOr<uint32_t> HostStreamNumber(const Stream& stream) {
+  GRAPHTREE_RETURN_IF_ERROR(
+      HostDeviceOf(stream.device(), "asking for the number of a host device's stream").status());
+  return static_cast<const host::QueuedStream&>(stream).queue().slot;
+}
+
 absl::Status WatchHostWork(Device& device, HostWorkWatcher* watcher) {
   GRAPHTREE_ASSIGN_OR_RETURN(host::HostDevice* const ours,
                              HostDeviceOf(device, "watching the work of a host device"));

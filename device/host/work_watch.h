@@ -12,10 +12,12 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "device/device.h"
 #include "device/graph.h"
 #include "device/kernel.h"
+#include "device/stream.h"
 
 namespace graphtree {
 
@@ -40,6 +42,9 @@ class HostWorkWatcher {
   virtual void Launched(const void* executable) = 0;
   virtual void Done(const HostWorkDone& work) = 0;
 };
+
+// The number by which HostWorkDone knows the stream; an error for another kind of device's.
+absl::StatusOr<uint32_t> HostStreamNumber(const Stream& stream);
 
 // One watcher at a time; null: nobody watches any more, and nothing more is told when this returns.
 // Fails for another kind of device, and where somebody else watches.

@@ -471,7 +471,11 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
 
 void TreeCore::Bury() {
   if (entrance_->is_lost()) return;
-  functions_.keeper().graveyard().Tidy(ground_->order.last());
+  Graveyard& graveyard = functions_.keeper().graveyard();
+  if (graveyard.empty()) return;
+  ToldPhase told(observers(), Phase::kEvict, "");
+  graveyard.Tidy(ground_->order.last());
+  told.Ended(absl::OkStatus()).IgnoreError();
 }
 
 void TreeCore::EndPathIfDead() {

@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/graph.h"
+#include "device/stream.h"
 #include "profiler/activity/activity.h"
 
 namespace graphtree::activity {
@@ -85,6 +86,9 @@ class ActivitySource {
   // The id by which the records know the executable; 0 if it is not known, or of another kind of
   // device, or nothing is attached. The same for as long as the executable lives.
   virtual uint32_t IdOf(const Executable& executable) = 0;
+
+  // The number by which the records know the stream; -1 if it is not known, likewise.
+  virtual int64_t IdOf(const Stream& stream) = 0;
 
   // Of the executable's last launch while attached; 0 if it is not known.
   virtual uint64_t CorrelationOf(const Executable& executable) const = 0;

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "device/stream.h"
 
 namespace graphtree::cupti {
 
@@ -68,6 +69,8 @@ class CuptiApi {
 
   virtual absl::StatusOr<int64_t> NowNs() = 0;
   virtual absl::StatusOr<uint32_t> IdOf(const void* executable) = 0;
+  // The number by which records know the stream.
+  virtual absl::StatusOr<uint32_t> IdOf(const Stream& stream) = 0;
   // The record after `*record`, or the first if that is null. Any thread.
   virtual Step Next(uint8_t* buffer, size_t valid_bytes, uint8_t** record) = 0;
 

@@ -22,6 +22,7 @@
   FUNCTION(Finalize)                          \
   FUNCTION(GetGraphExecId)                    \
   FUNCTION(GetResultString)                   \
+  FUNCTION(GetStreamIdEx)                     \
   FUNCTION(GetTimestamp)                      \
   FUNCTION(GetVersion)                        \
   FUNCTION(Subscribe)                         \

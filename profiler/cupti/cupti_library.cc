@@ -9,6 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "device/cuda/cuda_device.h"
+#include "device/device.h"
+#include "device/stream.h"
 #include "profiler/cupti/cupti_functions.h"
 #include "profiler/cupti/cupti_words.h"
 
@@ -135,6 +138,15 @@ class CuptiLibrary final : public CuptiApi {
     auto* const native = static_cast<CUgraphExec>(const_cast<void*>(executable));
     GRAPHTREE_RETURN_IF_ERROR(
         Result("cuptiGetGraphExecId", functions_.GetGraphExecId(native, &id)));
+    return id;
+  }
+  absl::StatusOr<uint32_t> IdOf(const Stream& stream) override {
+    GRAPHTREE_ASSIGN_OR_RETURN(const NativeStream native, NativeStreamOf(stream));
+    uint32_t id = 0;
+    GRAPHTREE_RETURN_IF_ERROR(
+        Result("cuptiGetStreamIdEx",
+               functions_.GetStreamIdEx(/*context=*/nullptr, static_cast<CUstream>(native),
+                                        /*perThreadStream=*/0, &id)));
     return id;
   }
   Step Next(uint8_t* buffer, size_t valid_bytes, uint8_t** record) override {

@@ -34,7 +34,10 @@ void Add(absl::Status& first, const absl::Status& next) {
 }  // namespace
 
 CuptiSession::CuptiSession(std::unique_ptr<CuptiApi> api, SessionOptions options, LaunchGate& gate)
-    : api_(std::move(api)), options_(std::move(options)), gate_(gate), feed_(*api_, buffers_) {}
+    : api_(std::move(api)),
+      options_(std::move(options)),
+      gate_(gate),
+      feed_(*api_, buffers_, options_.start_thread) {}
 
 CuptiSession::~CuptiSession() {
   if (state() == State::kAttached) Detach({}).IgnoreError();
@@ -74,9 +77,9 @@ absl::Status CuptiSession::Attach(ActivityListener* listener, const AttachOption
     buffers_.Reset(options.buffer_bytes, options.most_buffers);
     foreign_.Reset();
   }
-  feed_.Start(listener);
+  absl::Status status = feed_.Start(listener);
   Listen(listener);
-  absl::Status status = before == State::kLingering ? absl::OkStatus() : BeginUse();
+  if (status.ok() && before == State::kDetached) status = BeginUse();
   if (status.ok()) status = EnableKinds();
   if (status.ok()) {
     Become(State::kAttached);
@@ -231,6 +234,13 @@ uint32_t CuptiSession::IdOf(const Executable& executable) {
   if (place == nullptr || place->executable() == nullptr) return 0;
   const std::shared_lock<std::shared_mutex> api(api_mutex_);
   return is_in_use_ ? api_->IdOf(place->executable()).value_or(0) : 0;
+}
+
+int64_t CuptiSession::IdOf(const Stream& stream) {
+  const std::shared_lock<std::shared_mutex> api(api_mutex_);
+  if (!is_in_use_) return -1;
+  const absl::StatusOr<uint32_t> id = api_->IdOf(stream);
+  return id.ok() ? int64_t{*id} : -1;
 }
 
 uint64_t CuptiSession::CorrelationOf(const Executable& executable) const {

@@ -49,6 +49,7 @@ struct SessionOptions {
   bool attaches_again = true;
   // How long launches of others must have rested before it leaves.
   std::chrono::nanoseconds quiet = std::chrono::milliseconds(200);
+  StartThread start_thread = StartThreadOfSystem;
   std::function<ForeignLaunches::Time()> clock = [] { return std::chrono::steady_clock::now(); };
 };
 
@@ -68,6 +69,7 @@ class CuptiSession final : public activity::ActivitySource, private CuptiEvents 
   activity::SourceState Poll() override;
   absl::StatusOr<int64_t> NowNs() override;
   uint32_t IdOf(const Executable& executable) override;
+  int64_t IdOf(const Stream& stream) override;
   uint64_t CorrelationOf(const Executable& executable) const override;
 
  private:

@@ -157,6 +157,7 @@ TEST_F(CuptiSessionTest, OpsThatAreLaunchedAloneAreOfNoGraph) {
   ASSERT_THAT(session->Flush(), IsOk());
   ASSERT_EQ(listener_.ops.size(), 2u);
   for (const KeptOp& kept : listener_.ops) {
+    EXPECT_EQ(session->IdOf(*stream_), kept.op.stream);
     EXPECT_EQ(kept.op.graph, 0u);
     EXPECT_EQ(kept.op.graph_node, 0u);
   }
@@ -179,6 +180,7 @@ TEST_F(CuptiSessionTest, DetachedItHearsAndAnswersNothing) {
     EXPECT_EQ(listener_.ops.size(), heard);
     EXPECT_EQ(session->IdOf(*executable), 0u);
     EXPECT_EQ(session->CorrelationOf(*executable), 0u);
+    EXPECT_EQ(session->IdOf(*stream_), -1);
     EXPECT_THAT(session->NowNs(), FailsWith(absl::StatusCode::kFailedPrecondition, "not attached"));
     EXPECT_THAT(session->Flush(), FailsWith(absl::StatusCode::kFailedPrecondition, "detached"));
     EXPECT_THAT(session->Detach({}),
@@ -387,6 +389,24 @@ TEST_F(CuptiSessionTest, EveryCallMayFail) {
     EXPECT_EQ(again.ops.size(), Recorded(*graph_).size());
   }
   EXPECT_EQ(failures, 11);  // six on the way in; a flush, three kinds and the end on the way out
+}
+
+TEST_F(CuptiSessionTest, ASystemWithoutThreadsIsAnError) {
+  SessionOptions options;
+  bool has_threads = false;
+  options.start_thread = [&](std::function<void()> run, std::thread* thread) {
+    return has_threads ? StartThreadOfSystem(std::move(run), thread)
+                       : absl::UnknownError("no thread is left");
+  };
+  std::unique_ptr<CuptiSession> session = NewSession(options);
+  EXPECT_THAT(session->Attach(&listener_, {}),
+              FailsWith(absl::StatusCode::kUnknown, "attaching"));
+  EXPECT_EQ(session->state(), SourceState::kDetached);
+  EXPECT_TRUE(calls_.all_off());
+  EXPECT_EQ(calls_.made, 0);
+  has_threads = true;
+  ASSERT_THAT(session->Attach(&listener_, {}), IsOk());
+  ASSERT_THAT(session->Detach({}), IsOk());
 }
 
 // The same while it comes again from lingering.

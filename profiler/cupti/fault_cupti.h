@@ -86,6 +86,7 @@ class FaultCupti final : public CuptiApi {
   absl::StatusOr<uint32_t> IdOf(const void* executable) override {
     return wrapped_->IdOf(executable);
   }
+  absl::StatusOr<uint32_t> IdOf(const Stream& stream) override { return wrapped_->IdOf(stream); }
   Step Next(uint8_t* buffer, size_t valid_bytes, uint8_t** record) override {
     return wrapped_->Next(buffer, valid_bytes, record);
   }

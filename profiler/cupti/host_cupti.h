@@ -22,6 +22,7 @@
 #include "absl/types/span.h"
 #include "device/device.h"
 #include "device/host/work_watch.h"
+#include "device/stream.h"
 #include "profiler/cupti/cupti_api.h"
 
 namespace graphtree::cupti {
@@ -43,6 +44,7 @@ class HostCupti final : public CuptiApi {
   absl::Status Finalize() override;
   absl::StatusOr<int64_t> NowNs() override;
   absl::StatusOr<uint32_t> IdOf(const void* executable) override;
+  absl::StatusOr<uint32_t> IdOf(const Stream& stream) override { return HostStreamNumber(stream); }
   Step Next(uint8_t* buffer, size_t valid_bytes, uint8_t** record) override;
 
  private:

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "profiler/activity/activity.h"
@@ -54,6 +55,7 @@ class Walker : public CuptiApi {
   absl::Status Finalize() override { return Never(); }
   absl::StatusOr<int64_t> NowNs() override { return Never(); }
   absl::StatusOr<uint32_t> IdOf(const void*) override { return Never(); }
+  absl::StatusOr<uint32_t> IdOf(const Stream&) override { return Never(); }
 
   std::vector<uint8_t> buffer;
   std::vector<size_t> starts;

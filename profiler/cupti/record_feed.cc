@@ -3,9 +3,16 @@
 
 #include <utility>
 
+#include "device/base/guarded_call.h"
+
 namespace graphtree::cupti {
 
-void RecordFeed::Start(activity::ActivityListener* listener) {
+absl::Status StartThreadOfSystem(std::function<void()> run, std::thread* thread) {
+  return GuardedBy("starting the thread that reads records",
+                   [&run, thread] { *thread = std::thread(run); });
+}
+
+absl::Status RecordFeed::Start(activity::ActivityListener* listener) {
   Stop();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -13,7 +20,11 @@ void RecordFeed::Start(activity::ActivityListener* listener) {
     counts_ = {};
     stops_ = false;
   }
-  thread_ = std::thread([this] { Run(); });
+  const absl::Status started = start_thread_([this] { Run(); }, &thread_);
+  if (started.ok()) return started;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  listener_ = nullptr;
+  return started;
 }
 
 void RecordFeed::Push(uint8_t* buffer, size_t valid_bytes, uint64_t dropped) {

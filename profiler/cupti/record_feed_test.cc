@@ -3,11 +3,15 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "device/base/status_matchers.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "profiler/cupti/buffers.h"
 #include "profiler/cupti/host_cupti.h"
@@ -87,7 +91,7 @@ class RecordFeedTest : public testing::Test {
 
 TEST_F(RecordFeedTest, ReadsAllInTheirOrderAndGivesBuffersBack) {
   RecordFeed feed(api_, buffers_);
-  feed.Start(&listener_);
+  ASSERT_THAT(feed.Start(&listener_), IsOk());
   for (int i = 0; i < 100; ++i) {
     absl::Span<uint8_t> buffer = Fill(4);
     while (buffer.empty()) {
@@ -109,7 +113,7 @@ TEST_F(RecordFeedTest, WithoutAListenerItGivesBuffersBackUnread) {
   feed.Push(Fill(1).data(), kKernelBytes, 0);
   EXPECT_EQ(buffers_.out(), 0u);
   EXPECT_EQ(feed.unread(), 1u);
-  feed.Start(&listener_);
+  ASSERT_THAT(feed.Start(&listener_), IsOk());
   feed.Push(Fill(2).data(), 2 * kKernelBytes, 0);
   EXPECT_EQ(feed.Stop().ops, 2u);
   feed.Push(Fill(1).data(), kKernelBytes, 0);
@@ -118,11 +122,28 @@ TEST_F(RecordFeedTest, WithoutAListenerItGivesBuffersBackUnread) {
   EXPECT_EQ(feed.Stop().ops, 0u);  // it has stopped
 }
 
+TEST_F(RecordFeedTest, ASystemWithoutThreadsIsAnError) {
+  bool has_threads = false;
+  RecordFeed feed(api_, buffers_, [&](std::function<void()> run, std::thread* thread) {
+    return has_threads ? StartThreadOfSystem(std::move(run), thread)
+                       : absl::UnknownError("no thread is left");
+  });
+  EXPECT_EQ(feed.Start(&listener_).message(), "no thread is left");
+  feed.Push(Fill(1).data(), kKernelBytes, 0);
+  EXPECT_EQ(buffers_.out(), 0u);
+  EXPECT_EQ(feed.unread(), 1u);
+  EXPECT_EQ(feed.Stop().ops, 0u);
+  has_threads = true;
+  ASSERT_THAT(feed.Start(&listener_), IsOk());
+  feed.Push(Fill(2).data(), 2 * kKernelBytes, 0);
+  EXPECT_EQ(feed.Stop().ops, 2u);
+}
+
 TEST_F(RecordFeedTest, StartsAgainWithAnotherListener) {
   RecordFeed feed(api_, buffers_);
   TestListener second;
   for (TestListener* listener : {&listener_, &second}) {
-    feed.Start(listener);
+    ASSERT_THAT(feed.Start(listener), IsOk());
     feed.Push(Fill(3).data(), 3 * kKernelBytes, 0);
     EXPECT_EQ(feed.Stop().ops, 3u);
     EXPECT_EQ(listener->ops.size(), 3u);

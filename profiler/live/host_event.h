@@ -68,6 +68,7 @@ struct HostEvent {
   uint64_t correlation = 0;  // of the activity source; 0: not known
   uint32_t executable = 0;   // likewise
   uint64_t stream = 0;       // any number that tells streams apart
+  int64_t device_stream = -1;  // of the activity source; -1: not known
   uint64_t recording = 0;
   std::shared_ptr<const GraphIdentity> graph = nullptr;  // a launch's
   std::unique_ptr<OpIdentity> op = nullptr;              // an op's

@@ -36,6 +36,7 @@ void HostWatch::SawReplayEnd(const GraphEvent& event) {
   if (needs_.source != nullptr && event.executable != nullptr && event.ok) {
     launch.correlation = needs_.source->CorrelationOf(*event.executable);
     launch.executable = needs_.source->IdOf(*event.executable);
+    launch.device_stream = DeviceStreamOf(event.stream);
   }
   replays_.fetch_add(1, std::memory_order_relaxed);
   Put(std::move(launch));
@@ -50,6 +51,7 @@ void HostWatch::SawOp(const OpEvent& event) {
   op.run = event.run;
   if (!End(event.launch, event.stream, event.ok, &op)) return;
   op.stream = NumberOf(event.stream);
+  op.device_stream = DeviceStreamOf(event.stream);
   op.function = ShortText(event.function);
   op.op = std::make_unique<OpIdentity>(*event.identity);
   Put(std::move(op));
@@ -103,6 +105,10 @@ bool HostWatch::End(uint64_t launch, Stream* stream, bool ok, HostEvent* event) 
     return true;
   }
   return false;
+}
+
+int64_t HostWatch::DeviceStreamOf(const Stream* stream) const {
+  return needs_.source != nullptr && stream != nullptr ? needs_.source->IdOf(*stream) : -1;
 }
 
 void HostWatch::Put(HostEvent event) {

@@ -21,6 +21,7 @@
 
 #include "device/observer.h"
 #include "device/observer_events.h"
+#include "device/stream.h"
 #include "profiler/activity/activity_source.h"
 #include "profiler/live/event_queue.h"
 #include "profiler/live/host_clock.h"
@@ -68,6 +69,7 @@ class HostWatch : public Observer {
   // The launch's begin and duration; false if its begin found no place.
   bool End(uint64_t launch, Stream* stream, bool ok, HostEvent* event);
   void SawReplayEnd(const GraphEvent& event);
+  int64_t DeviceStreamOf(const Stream* stream) const;
   void Put(HostEvent event);
 
   const Needs needs_;

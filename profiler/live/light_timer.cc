@@ -107,13 +107,17 @@ absl::Status LightTimer::Collect(const Sink& sink) {
   return first;
 }
 
-absl::Status LightTimer::Finish(const Sink& sink) {
+absl::Status LightTimer::Finish(bool waits, const Sink& sink) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     is_over_ = true;
   }
   absl::Status first;
   while (std::unique_ptr<Pair> pair = TakeUnderWay()) {
+    if (!waits && !pair->end->IsDone().value_or(false)) {
+      untimed_.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
     absl::Status done = pair->end->Synchronize();
     if (done.ok()) done = HandOver(*pair, sink);
     first.Update(done);

@@ -54,8 +54,9 @@ class LightTimer {
 
   // Hands over what is done by now.
   absl::Status Collect(const Sink& sink);
-  // Waits for what is under way, and hands it over. No launch is timed after that.
-  absl::Status Finish(const Sink& sink);
+  // Hands over what is under way, for which it waits, or which it counts as untimed. No launch is
+  // timed after that.
+  absl::Status Finish(bool waits, const Sink& sink);
 
   uint64_t untimed() const { return untimed_.load(std::memory_order_relaxed); }
   double drift_ppm() const { return clock_->drift_ppm(); }

@@ -63,7 +63,7 @@ TEST_F(LightTimerTest, HandsEachLaunchOverOnce) {
 TEST_F(LightTimerTest, ALaunchThatFailedIsNotTimed) {
   ASSERT_TRUE(timer_->Begin(7, *stream_));
   EXPECT_FALSE(timer_->End(7, *stream_, /*launched=*/false));
-  EXPECT_THAT(timer_->Finish(Keep()), IsOk());
+  EXPECT_THAT(timer_->Finish(/*waits=*/true, Keep()), IsOk());
   EXPECT_TRUE(timed_.empty());
 }
 
@@ -88,7 +88,7 @@ TEST_F(LightTimerTest, WhereNoPairIsLeftLaunchesAreCounted) {
 
 TEST_F(LightTimerTest, FinishWaitsAndTakesNoMore) {
   ASSERT_TRUE(Time(7));
-  EXPECT_THAT(timer_->Finish(Keep()), IsOk());
+  EXPECT_THAT(timer_->Finish(/*waits=*/true, Keep()), IsOk());
   EXPECT_EQ(timed_.size(), 1u);
   EXPECT_FALSE(timer_->Begin(8, *stream_));
 }
@@ -108,7 +108,7 @@ TEST(LightTimerFaultTest, NothingIsLostWhicheverCallFails) {
       promised += (*timer)->End(launch, *stream, true) ? 1 : 0;
     }
     absl::Status status = (*timer)->Collect(count);
-    status.Update((*timer)->Finish(count));
+    status.Update((*timer)->Finish(/*waits=*/true, count));
     if (status.ok()) {
       EXPECT_EQ(timed, promised);
     } else {

@@ -18,8 +18,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr auto kRound = std::chrono::milliseconds(5);
-constexpr auto kClocks = std::chrono::milliseconds(100);
-constexpr auto kTryAgain = std::chrono::seconds(1);
 constexpr auto kFlush = std::chrono::seconds(1);
 constexpr auto kCountersPatience = std::chrono::seconds(2);
 constexpr size_t kMostRemarks = 100;
@@ -40,10 +38,15 @@ Running::Running(ProfileOptions options)
       watch_({clock_, queue_, options_.source}),
       mode_(options_.mode),
       began_(steady_clock::now()),
-      next_try_(began_ + kTryAgain),
-      next_clocks_(began_ + kClocks),
       next_flush_(began_ + kFlush),
-      maker_(*options_.tables, *options_.listener) {}
+      maker_(*options_.tables, *options_.listener),
+      full_({.source = options_.source,
+             .why_none = options_.why_no_source,
+             .host = clock_,
+             .making = making_,
+             .fit = maker_.clock(),
+             .listener = *this},
+            began_) {}
 
 absl::StatusOr<std::unique_ptr<Running>> Running::Start(ProfileOptions options) {
   auto running = std::unique_ptr<Running>(new Running(std::move(options)));
@@ -53,7 +56,7 @@ absl::StatusOr<std::unique_ptr<Running>> Running::Start(ProfileOptions options) 
   running->BeginTrace();
   running->Watch(running->options_.mode);
   if (running->options_.mode == ProfileMode::kFull) {
-    const absl::Status attached = running->Attach();
+    const absl::Status attached = running->full_.Attach();
     if (!attached.ok()) running->DoWithLess(attached);
   }
   const absl::Status started = running->StartThreads();
@@ -74,7 +77,7 @@ absl::Status Running::StartThreads() {
                    [this] { thread_ = std::thread([this] { Loop(); }); });
 }
 
-Running::~Running() { Stop(); }
+Running::~Running() { Stop(/*waits=*/true); }
 
 void Running::BeginTrace() {
   trace::TraceHeader header;
@@ -92,17 +95,6 @@ void Running::Watch(ProfileMode mode) {
   watch_.set_wishes(WishesOf(mode, options_.light_in));
   Observers::OfProcess().Join(&watch_);
   mode_.store(mode, std::memory_order_relaxed);
-}
-
-// Under the lock, so that no op is heard of before both clocks were read.
-absl::Status Running::Attach() {
-  if (options_.source == nullptr) {
-    return absl::FailedPreconditionError("nobody was named who could tell of the device's ops");
-  }
-  const std::lock_guard<std::mutex> lock(making_);
-  GRAPHTREE_RETURN_IF_ERROR(options_.source->Attach(this, {}));
-  ReadClocks();
-  return absl::OkStatus();
 }
 
 absl::Status Running::TimeLaunches() {
@@ -152,10 +144,8 @@ void Running::Loop() {
 }
 
 void Running::Round(Time now) {
-  if (mode() != options_.mode && now >= next_try_) TryAgain(now);
-  const bool reads_clocks = now >= next_clocks_;
-  // The source's thread brings ops meanwhile, which wants the lock.
-  if (reads_clocks && mode() == ProfileMode::kFull) options_.source->Flush().IgnoreError();
+  if (mode() != options_.mode && full_.TryAgain(now)) BecomeFull(now);
+  if (mode() == ProfileMode::kFull) full_.Keep(now);
   const std::lock_guard<std::mutex> lock(making_);
   DrainLocked();
   if (timer_ != nullptr) {
@@ -165,22 +155,13 @@ void Running::Round(Time now) {
       remarks_.push_back(absl::StrCat("timing launches: ", collected.message()));
     }
   }
-  if (reads_clocks) {
-    if (mode() == ProfileMode::kFull) ReadClocks();
-    next_clocks_ = now + kClocks;
-  }
   maker_.Turn();
   if (now < next_flush_) return;
   options_.listener->Flush();
   next_flush_ = now + kFlush;
 }
 
-void Running::TryAgain(Time now) {
-  next_try_ = now + kTryAgain;
-  if (options_.source == nullptr) return;
-  options_.source->Poll();
-  const absl::Status attached = Attach();
-  if (!attached.ok()) return;
+void Running::BecomeFull(Time now) {
   watch_.TimeWith(nullptr);
   Watch(ProfileMode::kFull);
   const std::lock_guard<std::mutex> lock(making_);
@@ -189,18 +170,6 @@ void Running::TryAgain(Time now) {
       std::chrono::duration_cast<std::chrono::milliseconds>(now - began_).count(),
       " ms have no ops: ", why_not_full_));
   why_not_full_.clear();
-}
-
-void Running::ReadClocks() {
-  bool is_read = true;
-  const activity::ClockPair pair = activity::ReadPair(
-      [&] {
-        const absl::StatusOr<int64_t> now = options_.source->NowNs();
-        is_read &= now.ok();
-        return now.value_or(0);
-      },
-      [this] { return clock_.Now(); });
-  if (is_read) maker_.clock().Add(pair);
 }
 
 void Running::DrainLocked() {
@@ -225,7 +194,10 @@ void Running::Note(absl::string_view remark) {
 }
 
 void Running::Detach() {
-  const absl::Status detached = options_.source->Detach({});
+  activity::DetachOptions how;
+  if (options_.forces_out) how.how = activity::DetachHow::kForce;
+  if (!waits_) how.patience = std::chrono::nanoseconds(0);
+  const absl::Status detached = full_.Detach(how);
   if (!detached.ok()) Note(detached.message());
 }
 
@@ -243,7 +215,7 @@ void Running::EndTrace() {
   DrainLocked();
   if (timer_ != nullptr) {
     const absl::Status finished =
-        timer_->Finish([this](const TimedLaunch& timed) { maker_.Take(timed); });
+        timer_->Finish(waits_, [this](const TimedLaunch& timed) { maker_.Take(timed); });
     if (!finished.ok()) remarks_.push_back(absl::StrCat("timing launches: ", finished.message()));
   }
   maker_.End();
@@ -271,10 +243,11 @@ bool Running::AwaitWindow(std::chrono::nanoseconds patience) {
   return changed_.wait_for(lock, patience, [this] { return is_over_; });
 }
 
-ProfileReport Running::Stop() {
+ProfileReport Running::Stop(bool waits) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     is_stopped_ = true;
+    if (!waits) waits_ = false;
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();

@@ -1,8 +1,8 @@
 // A profile that runs: who watches, who listens, and the thread that puts the trace together.
 //
 //   every round   the queue is emptied, timed launches are read
-//   now and then  both clocks are read, the device's records are asked for
-//   each second   what the listener holds goes out; where CUPTI could not be had, it is tried again
+//   now and then  the full mode is kept, or tried again (full_mode.h)
+//   each second   what the listener holds goes out
 //   the end       the device's records end first, then the launches: so each op finds its launch
 //
 // Threads: Start, Stop and AwaitWindow by one at a time; its own thread does the rounds, the
@@ -26,6 +26,7 @@
 #include "profiler/activity/activity.h"
 #include "profiler/live/counter_asker.h"
 #include "profiler/live/event_queue.h"
+#include "profiler/live/full_mode.h"
 #include "profiler/live/host_clock.h"
 #include "profiler/live/host_event.h"
 #include "profiler/live/host_watch.h"
@@ -42,7 +43,8 @@ class Running : private activity::ActivityListener {
 
   ProfileMode mode() const { return mode_.load(std::memory_order_relaxed); }
   bool AwaitWindow(std::chrono::nanoseconds patience);
-  ProfileReport Stop();
+  // `waits`: for work that is under way on the device, whose time is missing else.
+  ProfileReport Stop(bool waits);
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -53,15 +55,13 @@ class Running : private activity::ActivityListener {
   // Who is there, and what they wish to hear, follows the mode.
   void Watch(ProfileMode mode);
   absl::Status StartThreads();
-  absl::Status Attach();
   absl::Status TimeLaunches();
   // Where the full mode cannot be had.
   void DoWithLess(const absl::Status& why);
 
   void Loop();
   void Round(Time now);
-  void TryAgain(Time now);
-  void ReadClocks();
+  void BecomeFull(Time now);
   bool IsWindowOver(Time now) const;
   void EndTrace();
   void Detach();
@@ -80,8 +80,6 @@ class Running : private activity::ActivityListener {
   std::unique_ptr<LightTimer> timer_;
   std::atomic<ProfileMode> mode_;
   const Time began_;
-  Time next_try_;
-  Time next_clocks_;
   Time next_flush_;
 
   std::mutex making_;
@@ -90,6 +88,9 @@ class Running : private activity::ActivityListener {
   uint64_t dropped_ = 0;
   std::string why_not_full_;
   std::vector<std::string> remarks_;
+
+  FullMode full_;
+  std::atomic<bool> waits_{true};
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -22,6 +22,8 @@ SpanKind KindOf(Phase phase) {
     case Phase::kPark: return SpanKind::kPark;
     case Phase::kStage: return SpanKind::kStage;
     case Phase::kPlan: return SpanKind::kPlan;
+    case Phase::kEvict: return SpanKind::kEvict;
+    case Phase::kRequest: return SpanKind::kRequest;
     case Phase::kWarmUp:
     case Phase::kEager:
     case Phase::kPart:
@@ -94,11 +96,11 @@ void TraceMaker::TakeLaunch(const HostEvent& event) {
       SpanOf(event, SpanKind::kLaunch, NameWith("cudaGraphLaunch", function, event.ok));
   span.correlation = event.launch;
   span.is_graph = true;
-  span.stream = StreamNumber(event.stream);
+  span.stream = StreamOf(event);
   listener_.Span(span);
   if (event.is_timed) {
     const auto node = static_cast<int64_t>(event.recording);
-    RememberTimeable(event.launch, {names_.OfWhole(function, node), StreamNumber(event.stream),
+    RememberTimeable(event.launch, {names_.OfWhole(function, node), StreamOf(event),
                                     trace::OpKind::kWholeGraph});
   }
   if (!event.ok || event.correlation == 0) return;
@@ -111,12 +113,12 @@ void TraceMaker::TakeOp(const HostEvent& event) {
   trace::HostSpan span =
       SpanOf(event, SpanKind::kLaunch, NameWith(CallOf(event.op->kind), event.op->name, event.ok));
   span.correlation = event.launch;
-  span.stream = StreamNumber(event.stream);
+  span.stream = StreamOf(event);
   span.identity = names_.Of(*event.op, event.function.view(), trace::kUnknown);
   listener_.Span(span);
   if (!event.is_timed) return;
   RememberTimeable(event.launch,
-                   {span.identity, StreamNumber(event.stream), TraceKindOf(event.op->kind)});
+                   {span.identity, StreamOf(event), TraceKindOf(event.op->kind)});
 }
 
 void TraceMaker::TakeMoment(const HostEvent& event) {
@@ -151,6 +153,9 @@ void TraceMaker::EndPhase(const HostEvent& event) {
   open.pop_back();
   // Threads come and go, and a profile may stay for long.
   if (open.empty()) phases_.erase(of_thread);
+  if (event.phase == Phase::kRequest) {
+    return listener_.Span(SpanOf(whole, SpanKind::kRequest, event.function.view()));
+  }
   const std::string name = NameWith(PhaseName(event.phase), event.function.view(), event.ok);
   listener_.Span(SpanOf(whole, KindOf(event.phase), name));
 }
@@ -216,6 +221,12 @@ void TraceMaker::Count(int64_t time_ns, absl::string_view name, absl::string_vie
   sample.value = value;
   sample.process = process_;
   listener_.Counter(sample);
+}
+
+// Ops of the device have its own number of the stream, which their launch has, too.
+uint32_t TraceMaker::StreamOf(const HostEvent& event) {
+  return event.device_stream < 0 ? StreamNumber(event.stream)
+                                 : static_cast<uint32_t>(event.device_stream);
 }
 
 uint32_t TraceMaker::StreamNumber(uint64_t stream) {

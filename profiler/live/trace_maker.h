@@ -74,6 +74,7 @@ class TraceMaker {
   void BeginPhase(const HostEvent& event);
   void EndPhase(const HostEvent& event);
   trace::HostSpan SpanOf(const HostEvent& event, trace::SpanKind kind, absl::string_view name);
+  uint32_t StreamOf(const HostEvent& event);
   uint32_t StreamNumber(uint64_t stream);
   void RememberTimeable(uint64_t launch, const Timeable& timeable);
 

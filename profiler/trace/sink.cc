@@ -50,4 +50,14 @@ void FileSink::Write(absl::string_view bytes) {
   }
 }
 
+absl::Status FileSink::Finish() {
+  struct stat now = {};
+  if (status_.ok() && fstat(file_, &now) == 0 && now.st_nlink == 0) {
+    status_ = absl::UnavailableError(absl::StrCat(
+        "the trace ", path_, " was deleted while it was written; its ", written_,
+        " bytes are gone"));
+  }
+  return status_;
+}
+
 }  // namespace graphtree::trace

@@ -47,6 +47,8 @@ class FileSink : public TraceSink {
 
   void Write(absl::string_view bytes) override;
   const absl::Status& status() const override { return status_; }
+  // The trace has ended: its first failure, of which a file that was deleted meanwhile is one.
+  absl::Status Finish();
   uint64_t written() const { return written_; }
 
  private:

@@ -69,8 +69,8 @@ constexpr StructRow kStructs[] = {
     GRAPHTREE_STRUCT(gt_pool_options, 64, shared_bytes, 56),
     GRAPHTREE_STRUCT(gt_block, 24, bytes, 16),
     GRAPHTREE_STRUCT(gt_checkpoint, 16, words, 0),
-    GRAPHTREE_STRUCT(gt_profile_options, 80, attaches_once, 76),
-    GRAPHTREE_STRUCT(gt_profile_report, 96, drift_ppm, 88),
+    GRAPHTREE_STRUCT(gt_profile_options, 88, figures, 84),
+    GRAPHTREE_STRUCT(gt_profile_report, 104, reserved, 100),
 };
 
 TEST(BinaryInterfaceTest, StructsLieAsTheyDid) {
@@ -199,6 +199,8 @@ constexpr NumberRow kNumbers[] = {
     GRAPHTREE_NUMBER(GT_PHASE_STAGE, 8),
     GRAPHTREE_NUMBER(GT_PHASE_STEP, 9),
     GRAPHTREE_NUMBER(GT_PHASE_PLAN, 10),
+    GRAPHTREE_NUMBER(GT_PHASE_EVICT, 11),
+    GRAPHTREE_NUMBER(GT_PHASE_REQUEST, 12),
     GRAPHTREE_NUMBER(GT_DROP, 0),
     GRAPHTREE_NUMBER(GT_KEEP, 1),
     GRAPHTREE_NUMBER(GT_PINNED, 2),

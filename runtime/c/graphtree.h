@@ -712,7 +712,8 @@ GT_API gt_error gt_would_replay(gt_function function, const gt_value* inputs, si
                                 int32_t* out) GT_NOEXCEPT;
 
 // The caller's loop begins another pass: the path ends, and outputs of it that are held go stale,
-// but for kept ones. Cost: nothing, if none is held.
+// but for kept ones. An error within a call of an observer's that this tree tells. Cost: nothing,
+// if none is held.
 GT_API gt_error gt_tree_begin_step(gt_tree tree) GT_NOEXCEPT;
 
 // ---- What a tree tells -------------------------------------------------------------------------
@@ -894,7 +895,9 @@ enum {
   GT_PHASE_PARK = 7,
   GT_PHASE_STAGE = 8,
   GT_PHASE_STEP = 9,
-  GT_PHASE_PLAN = 10
+  GT_PHASE_PLAN = 10,
+  GT_PHASE_EVICT = 11,    // what was evicted is destroyed
+  GT_PHASE_REQUEST = 12   // a label (gt_label_push), which is the function's name
 };
 
 // What an observer is told, good during the call. Texts are not ended by a 0. An end comes for
@@ -980,6 +983,7 @@ enum {
 
 // The tree's physical memory leaves the device, and comes back under the same addresses: recordings
 // stay valid. GT_DROP or GT_KEEP. While a capture is open, or a call uses the memory, it is queued.
+// Within a call of an observer's that this tree tells both are errors.
 GT_API gt_error gt_tree_park(gt_tree tree, gt_contents contents) GT_NOEXCEPT;
 GT_API gt_error gt_tree_wake(gt_tree tree) GT_NOEXCEPT;
 
@@ -1851,7 +1855,8 @@ enum {
 
 typedef struct gt_profile_options {
   size_t size;
-  const char* path;        // .json as PyTorch's profiler writes it; .pftrace for Perfetto
+  // .json as PyTorch's profiler writes it; .pftrace for Perfetto; null with `figures`: no file.
+  const char* path;
   gt_profile_mode mode;
   int32_t reserved;        // 0
   uint64_t light_in;       // a light profile times one replay in so many; 0: 64
@@ -1865,6 +1870,9 @@ typedef struct gt_profile_options {
   const char* cuda_home;
   int32_t never_finalizes; // 1: CUPTI stays, and makes every launch of a graph slower
   int32_t attaches_once;   // 1: CUPTI that was finalized is not attached to again
+  // 1: the end has CUPTI leave also beside launches of graphs by others, whose work that may break.
+  int32_t forces_out;
+  int32_t figures;         // 1: counted into rows, too (GT_PROFILE_TABLE)
 } gt_profile_options;
 
 typedef struct gt_profile_report {
@@ -1881,12 +1889,19 @@ typedef struct gt_profile_report {
   uint64_t short_launches; // launches with less ops than their graph has
   uint64_t cut_launches;   // launches that the end has cut off
   double drift_ppm;        // of the device's clock
+  int32_t lingers;         // 1: CUPTI could not leave yet (gt_cupti_leave)
+  int32_t reserved;
 } gt_profile_report;
 
 typedef int32_t gt_profile_text;
 enum {
   GT_PROFILE_WHY_NOT_FULL = 0,  // empty where full was not asked for, or is in force
-  GT_PROFILE_REMARKS = 1        // a line each
+  GT_PROFILE_REMARKS = 1,       // a line each
+  // Of a profile with `figures`, also while it runs, then as of a second ago: for each function,
+  // node and op how often it ran, how long (least, mean, p50, p99), gaps, the time from the launch
+  // to the start, and bytes a second against what the card's memory moves at most.
+  GT_PROFILE_TABLE = 2,         // for people
+  GT_PROFILE_FIGURES_JSON = 3   // an object for each row, times in nanoseconds
 };
 
 // Begins a profile: an error while another one runs, for a path with another ending or in a folder
@@ -1894,21 +1909,36 @@ enum {
 // all devices are in the trace; `device` is the one that is timed, and is not closed before the
 // profile has ended: that is an error, as while trees of it are left. A runtime's handle may be
 // released before; the runtime itself ends with the profile. Threads: one at a time for each
-// profile, as all of these; within a call of an observer's all of them are errors. gt_release stops
-// it. Cost: a thread; the full mode attaches to CUPTI, in some 15 ms.
+// profile, as all of these; within a call of an observer's all of them are errors. Inside of work
+// of the device, for which the end waits, beginning, stopping and releasing are. So is stopping in
+// a process that was forked from the profile's, where gt_release leaves it to that one. gt_release
+// stops it. Cost: a thread; the full mode attaches to CUPTI, in some 15 ms.
 GT_API gt_error gt_profile_start(gt_device device, const gt_profile_options* options,
                                  gt_profile* out) GT_NOEXCEPT;
 // Waits up to `ms` milliseconds for the end of the window. `over`: 1: it has come, or the profile
 // was stopped.
 GT_API gt_error gt_profile_wait(gt_profile profile, uint64_t ms, int32_t* over) GT_NOEXCEPT;
 // Ends the trace and its file; what that came to is in `out`, which may be null, as it is of
-// gt_profile_look. Where the file could not be written whole, for a full disk, that is the error,
-// and gt_profile_look has the figures. Again it does nothing, and gives the same.
+// gt_profile_look. Where the file could not be written whole, for a full disk, or was deleted
+// meanwhile, that is the error, and gt_profile_look has the figures. Again it does nothing, and
+// gives the same.
 GT_API gt_error gt_profile_stop(gt_profile profile, gt_profile_report* out) GT_NOEXCEPT;
 GT_API gt_error gt_profile_look(gt_profile profile, gt_profile_report* out) GT_NOEXCEPT;
-// In words, once it is stopped; before, it is an error.
+// In words, once it is stopped; before, it is an error, but for figures.
 GT_API gt_error gt_profile_describe(gt_profile profile, gt_profile_text what,
                                     gt_text* out) GT_NOEXCEPT;
+// CUPTI that could not leave at the end of a profile, as others launched graphs, makes each launch
+// of a graph some 20 us slower. It leaves by itself once they rest; with `force` it leaves now,
+// also beside their launches, whose work that may break. `lingering`, which may be null: 1 where it
+// is still there. Threads: any, but not within a call of an observer's.
+GT_API gt_error gt_cupti_leave(int32_t force, uint64_t* lingering) GT_NOEXCEPT;
+
+// What this thread of a server works on, until it is popped: a span around all that the thread
+// does, in the trace of a profile (GT_PHASE_REQUEST for observers). Labels nest; each thread has
+// its own. Cost: a lock.
+GT_API gt_error gt_label_push(const char* label) GT_NOEXCEPT;
+// GT_FAILED_PRECONDITION where this thread has pushed none.
+GT_API gt_error gt_label_pop(void) GT_NOEXCEPT;
 
 #if defined(__cplusplus)
 }  // extern "C"

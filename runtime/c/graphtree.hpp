@@ -617,6 +617,24 @@ class Scope {
   bool is_open_ = false;
 };
 
+// What this thread works on, for whoever looks at a trace.
+class Label {
+ public:
+  explicit Label(const char* label) {
+    const gt_error error = gt_label_push(label);
+    is_pushed_ = error == nullptr;
+    gt_release(error);
+  }
+  ~Label() {
+    if (is_pushed_) gt_release(gt_label_pop());
+  }
+  Label(const Label&) = delete;
+  Label& operator=(const Label&) = delete;
+
+ private:
+  bool is_pushed_ = false;
+};
+
 // Runs until Stop, or its own end.
 class Profile : public Owned<gt_profile> {
  public:
@@ -645,9 +663,14 @@ class Profile : public Owned<gt_profile> {
     return detail::Give(error, report);
   }
   // Empty where the full mode was not asked for, or is in force. REQUIRES: it was stopped.
-  std::string why_not_full() const {
+  std::string why_not_full() const { return Described(GT_PROFILE_WHY_NOT_FULL); }
+  // Its figures, with which it was begun: for people.
+  std::string table() const { return Described(GT_PROFILE_TABLE); }
+
+ private:
+  std::string Described(gt_profile_text what) const {
     gt_text text = nullptr;
-    gt_release(gt_profile_describe(get(), GT_PROFILE_WHY_NOT_FULL, &text));
+    gt_release(gt_profile_describe(get(), what, &text));
     const Owned<gt_text> owned(text);
     return gt_text_chars(text, nullptr);
   }

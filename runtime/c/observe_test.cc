@@ -13,7 +13,7 @@ namespace {
 struct Heard {
   int events[5] = {};    // by kind
   int moments[6] = {};
-  int phases[11] = {};
+  int phases[GT_PHASE_REQUEST + 1] = {};
   int destroyed = 0;
   std::vector<std::string> names;  // of functions; of ops where it is about one
   std::vector<uint64_t> op_counts;
@@ -292,6 +292,36 @@ TEST_F(ObserveTest, HooksSeeEachLaunchAndMayStopIt) {
   EXPECT_EQ(hooked.failed, 0);
   EXPECT_FINE(gt_release(add));
   EXPECT_EQ(hooked.destroyed, 1);
+}
+
+TEST_F(ObserveTest, NobodyChangesATreeInTheMiddleOfItsCall) {
+  struct Both {
+    gt_tree told, other;
+    std::vector<std::string> said;
+    int fine;
+  } both = {tree(), nullptr, {}, 0};
+  ASSERT_FINE(gt_tree_new(device(), nullptr, &both.other));
+  gt_observer observer = nullptr;
+  ASSERT_FINE(gt_observe(
+      tree(), nullptr,
+      [](void* context, const gt_observed* event) {
+        auto& it = *static_cast<Both*>(context);
+        if (event->kind != GT_SAW_GRAPH || event->moment != GT_REPLAY_BEGIN) return;
+        it.said = {TextOf(gt_tree_begin_step(it.told)), TextOf(gt_tree_park(it.told, GT_KEEP)),
+                   TextOf(gt_tree_wake(it.told))};
+        gt_error error = gt_tree_begin_step(it.other);
+        if (error == nullptr) ++it.fine;
+      },
+      &both, nullptr, &observer));
+  const gt_function add = Register("add", AddThree);
+  Steps(add, 4);
+  ASSERT_EQ(both.said.size(), 3u);
+  for (const std::string& said : both.said) {
+    EXPECT_THAT(said, ::testing::HasSubstr("in the middle of a call of that tree"));
+  }
+  EXPECT_GE(both.fine, 1);
+  EXPECT_FINE(gt_release(observer));
+  EXPECT_FINE(gt_release(both.other));
 }
 
 TEST_F(ObserveTest, HooksOfAFunctionThatIsRefusedGoAtOnce) {

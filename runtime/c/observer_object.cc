@@ -83,6 +83,13 @@ absl::Status CheckNotTold(absl::string_view what) {
       "gt_observer_end ends an observer there, and the rest is for later"));
 }
 
+absl::Status CheckNotToldBy(const Tree& tree, absl::string_view what) {
+  if (!tree.IsInside() || !IsToldNow()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      what, " within a call of an observer's, in the middle of a call of that tree: that is for "
+      "later"));
+}
+
 void Watcher::Tell(const gt_observed& event) {
   Noting([&] { calls_.saw(context_.get(), &event); });
 }

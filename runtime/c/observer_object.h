@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "device/observer.h"
+#include "graphs/tree.h"
 #include "runtime/c/device_objects.h"
 #include "runtime/c/graphtree.h"
 #include "runtime/c/objects.h"
@@ -29,6 +30,10 @@ namespace graphtree::c {
 bool IsToldNow();
 // An error, if it is, of what would wait for observers.
 absl::Status CheckNotTold(absl::string_view what);
+
+// The same of what would change a tree in the middle of the call that tells the observer; other
+// trees may be changed there.
+absl::Status CheckNotToldBy(const Tree& tree, absl::string_view what);
 
 // One of the two is null.
 struct WatcherCalls {

@@ -1,4 +1,5 @@
 // Profiles through the C interface: what is in the file, and what is an error.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -134,7 +135,7 @@ TEST_F(ProfileCTest, ReportsAreReadBeforeAndAfterTheEnd) {
   EXPECT_EQ(WordsOf(text), "");
   ASSERT_FINE(gt_profile_describe(profile, GT_PROFILE_REMARKS, &text));
   EXPECT_FINE(gt_release(text));
-  EXPECT_FAILS(gt_profile_describe(profile, 2, &text), GT_INVALID_ARGUMENT, "text 2");
+  EXPECT_FAILS(gt_profile_describe(profile, 4, &text), GT_INVALID_ARGUMENT, "text 4");
   EXPECT_FINE(gt_release(profile));
 }
 
@@ -230,6 +231,96 @@ TEST_F(ProfileCTest, OneThatBeginsOrEndsWithinAnObserversCallIsAnError) {
   for (const std::string& said : both.said) EXPECT_THAT(said, HasSubstr("within a call"));
   EXPECT_FINE(gt_release(observer));
   EXPECT_FINE(gt_release(both.profile));
+}
+
+TEST_F(ProfileCTest, FiguresNeedNoFile) {
+  std::remove(path_.c_str());  // of an earlier test
+  Steps(3);
+  gt_profile_options options = OptionsOf(GT_PROFILE_FULL);
+  options.path = nullptr;
+  options.figures = 1;
+  const gt_profile profile = Start(options);
+  gt_text text = nullptr;
+  ASSERT_FINE(gt_profile_describe(profile, GT_PROFILE_FIGURES_JSON, &text));
+  EXPECT_EQ(WordsOf(text), "[]") << "nothing has run yet";
+  Steps(5);
+  EXPECT_FINE(gt_stream_synchronize(stream()));
+  const gt_profile_report report = Stop(profile);
+  EXPECT_EQ(report.lingers, 0);
+  if (report.mode == GT_PROFILE_FULL) {
+    ASSERT_FINE(gt_profile_describe(profile, GT_PROFILE_TABLE, &text));
+    EXPECT_THAT(WordsOf(text), HasSubstr("of add three, node"));
+    ASSERT_FINE(gt_profile_describe(profile, GT_PROFILE_FIGURES_JSON, &text));
+    EXPECT_THAT(WordsOf(text), HasSubstr("{\"level\":\"function\",\"function\":\"add three\""));
+  }
+  EXPECT_FINE(gt_release(profile));
+  EXPECT_NE(access(path_.c_str(), F_OK), 0) << "a file was made";
+}
+
+TEST_F(ProfileCTest, FiguresAndAFileAtOnce) {
+  gt_profile_options options = OptionsOf(GT_PROFILE_HOST);
+  const gt_profile without = Start(options);
+  gt_text text = nullptr;
+  EXPECT_FAILS(gt_profile_describe(without, GT_PROFILE_TABLE, &text), GT_FAILED_PRECONDITION,
+               "without gt_profile_options.figures");
+  EXPECT_FINE(gt_release(without));
+  options.figures = 1;
+  const gt_profile profile = Start(options);
+  Steps(3);
+  Stop(profile);
+  ASSERT_FINE(gt_profile_describe(profile, GT_PROFILE_TABLE, &text));
+  EXPECT_FINE(gt_release(text));
+  EXPECT_FINE(gt_release(profile));
+  EXPECT_EQ(CountOf(Written(), "cudaGraphLaunch add three"), 2u);
+}
+
+TEST_F(ProfileCTest, LabelsOfRequestsAreInTheFile) {
+  const gt_profile profile = Start(OptionsOf(GT_PROFILE_HOST));
+  EXPECT_FINE(gt_label_push("request 81"));
+  EXPECT_FINE(gt_label_push("token 4"));
+  Steps(1);
+  EXPECT_FINE(gt_label_pop());
+  EXPECT_FINE(gt_label_pop());
+  EXPECT_FAILS(gt_label_pop(), GT_FAILED_PRECONDITION, "no label");
+  EXPECT_FAILS(gt_label_push(nullptr), GT_INVALID_ARGUMENT, "label is null");
+  EXPECT_FAILS(gt_label_push(""), GT_INVALID_ARGUMENT, "empty");
+  Stop(profile);
+  EXPECT_EQ(CountOf(Written(), "\"request 81\""), 1u);
+  EXPECT_EQ(CountOf(Written(), "\"token 4\""), 1u);
+  EXPECT_FINE(gt_release(profile));
+}
+
+TEST_F(ProfileCTest, NothingLingersWhereNobodyElseLaunches) {
+  uint64_t lingering = 7;
+  EXPECT_FINE(gt_cupti_leave(0, &lingering));
+  EXPECT_EQ(lingering, 0u);
+  EXPECT_FINE(gt_cupti_leave(1, nullptr));
+}
+
+TEST_F(ProfileCTest, AFileThatIsDeletedMeanwhileIsAnErrorOfTheEnd) {
+  const gt_profile profile = Start(OptionsOf(GT_PROFILE_HOST));
+  Steps(2);
+  ASSERT_EQ(std::remove(path_.c_str()), 0);
+  EXPECT_FAILS(gt_profile_stop(profile, nullptr), GT_UNAVAILABLE, "was deleted");
+  EXPECT_FINE(gt_release(profile));
+}
+
+TEST_F(ProfileCTest, AForkedProcessIsTold) {
+  const gt_profile profile = Start(OptionsOf(GT_PROFILE_FULL));
+  const pid_t child = fork();
+  if (child == 0) {
+    int32_t over = 0;
+    const bool said =
+        TextOf(gt_profile_stop(profile, nullptr)).find("was forked") != std::string::npos &&
+        TextOf(gt_profile_wait(profile, 1000, &over)).find("was forked") != std::string::npos &&
+        gt_release(profile) == nullptr;
+    _exit(said ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  Stop(profile);
+  EXPECT_FINE(gt_release(profile));
 }
 
 TEST_F(ProfileCTest, ADiskThatIsFullIsAnErrorOfTheEnd) {

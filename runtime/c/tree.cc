@@ -6,6 +6,7 @@
 #include "graphs/tree.h"
 #include "runtime/c/bodies.h"
 #include "runtime/c/entry.h"
+#include "runtime/c/observer_object.h"
 #include "runtime/c/tree_objects.h"
 #include "runtime/c/tree_options_of.h"
 
@@ -71,6 +72,7 @@ gt_error gt_tree_register(gt_tree tree, const char* name, const gt_function_opti
 gt_error gt_tree_begin_step(gt_tree tree) noexcept {
   return Within("gt_tree_begin_step", [&](Entry& entry) -> gt_error {
     const Ref<TreeObject> in = entry.Get<TreeObject>(tree, "tree");
+    if (entry.ok()) entry.Fail(graphtree::c::CheckNotToldBy(in->tree(), "a step begins"));
     if (!entry.ok()) return entry.Failed();
     in->tree().BeginStep();
     return nullptr;

@@ -7,6 +7,7 @@
 #include "device/base/status_macros.h"
 #include "graphs/tree.h"
 #include "runtime/c/entry.h"
+#include "runtime/c/observer_object.h"
 #include "runtime/c/stats_of.h"
 #include "runtime/c/shared_bytes_object.h"
 #include "runtime/c/tree_objects.h"
@@ -111,15 +112,17 @@ gt_error gt_function_end_pause(gt_function function) noexcept {
 }
 
 gt_error gt_tree_park(gt_tree tree, gt_contents contents) noexcept {
-  return OnTree("gt_tree_park", tree, [&](Tree& of) {
+  return OnTree("gt_tree_park", tree, [&](Tree& of) -> absl::Status {
     GRAPHTREE_RETURN_IF_ERROR(graphtree::c::CheckEnum("contents", contents, GT_KEEP));
+    GRAPHTREE_RETURN_IF_ERROR(graphtree::c::CheckNotToldBy(of, "a tree is parked"));
     return graphtree::c::InPool(
         of, [&](Pool& pool) { return graphtree::c::Park(pool, contents); });
   });
 }
 
 gt_error gt_tree_wake(gt_tree tree) noexcept {
-  return OnTree("gt_tree_wake", tree, [](Tree& of) {
+  return OnTree("gt_tree_wake", tree, [](Tree& of) -> absl::Status {
+    GRAPHTREE_RETURN_IF_ERROR(graphtree::c::CheckNotToldBy(of, "a tree is woken"));
     return graphtree::c::InPool(of, [](Pool& pool) { return pool.parking().Wake(); });
   });
 }

@@ -9,6 +9,7 @@
 
 #include "allocator/pool.h"
 #include "graphs/tree.h"
+#include "profiler/stats/live_figures.h"
 #include "runtime/parking.h"
 #include "runtime/watch/explain_watch.h"
 #include "runtime/watch/lane_looks.h"
@@ -111,6 +112,7 @@ Metrics CollectMetrics(const Watch& watch, const Dependencies& dependencies,
                   .pool_budget_bytes = options.pool_bytes,
                   .executable_budget_bytes = options.shared.executable_bytes};
   metrics.plan = watch.plan();
+  metrics.profile = trace::LatestFigures();
   const std::vector<WatchedProgram> programs = watch.programs();
   for (const WatchedLane& lane : watch.lanes()) metrics.lanes.push_back(LaneOf(lane, programs));
   for (const auto& tag : watch.tags()) metrics.tags.push_back(TagOf(*tag));

@@ -32,9 +32,11 @@ void PageThread::Submit(uint64_t id, HttpRequest request) {
   changed_.notify_one();
 }
 
-void PageThread::Drop(uint64_t id) {
+std::optional<HttpRequest> PageThread::Drop(uint64_t id) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::erase_if(wanted_, [id](const auto& wanted) { return wanted.first == id; });
+  const size_t dropped =
+      std::erase_if(wanted_, [id](const auto& wanted) { return wanted.first == id; });
+  return dropped > 0 ? making_ : std::nullopt;
 }
 
 std::vector<PageThread::Done> PageThread::TakeDone() {
@@ -49,9 +51,11 @@ void PageThread::Run() {
     if (is_over_) return;
     auto [id, request] = std::move(wanted_.front());
     wanted_.pop_front();
+    making_ = request;
     lock.unlock();
     HttpResponse page = make_(request);
     lock.lock();
+    making_.reset();
     done_.push_back({id, std::move(page)});
     wake_();
   }

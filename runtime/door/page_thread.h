@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,8 +38,9 @@ class PageThread {
   ~PageThread();
 
   void Submit(uint64_t id, HttpRequest request);
-  // Nobody waits for it any more. A page that is being made comes nevertheless.
-  void Drop(uint64_t id);
+  // Nobody waits for it any more. A page that is being made comes nevertheless. For one that was
+  // not begun it returns the request that is served in its stead.
+  std::optional<HttpRequest> Drop(uint64_t id);
   std::vector<Done> TakeDone();
 
  private:
@@ -51,6 +53,7 @@ class PageThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::pair<uint64_t, HttpRequest>> wanted_;  // guarded by mutex_, as all below
+  std::optional<HttpRequest> making_;
   std::vector<Done> done_;
   bool is_over_ = false;
   std::unique_ptr<QuietThread> thread_;

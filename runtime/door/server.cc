@@ -232,8 +232,8 @@ class Loop {
         Close(id);
         continue;
       }
-      page_thread_->Drop(id);
-      Answer(id, pages_.late());
+      const std::optional<HttpRequest> before = page_thread_->Drop(id);
+      Answer(id, pages_.late(before.has_value() ? &*before : nullptr));
     }
   }
 

@@ -41,8 +41,9 @@ struct DoorPages {
   std::function<std::optional<HttpResponse>(const HttpRequest&)> quick;
   // On the page thread.
   std::function<HttpResponse(const HttpRequest&)> slow;
-  // What a client is told whose page takes too long. On the door thread.
-  std::function<HttpResponse()> late;
+  // What a client is told whose page takes too long; `before`: the request that is served in its
+  // stead, where its own page was not begun, or null. On the door thread.
+  std::function<HttpResponse(const HttpRequest* before)> late;
 };
 
 struct DoorLimits {

@@ -54,7 +54,11 @@ class DoorServerTest : public ::testing::Test {
               if (request.path != "/slow") return PlainResponse(404, "no such page");
               return {.body = std::string(request.Find("text"))};
             },
-            .late = [] { return PlainResponse(503, "it takes too long"); }};
+            .late =
+                [](const HttpRequest* before) {
+                  return PlainResponse(503, before == nullptr ? "it takes too long"
+                                                              : "it waits for " + before->path);
+                }};
   }
   void Open(const DoorLimits& limits = {}) {
     absl::StatusOr<std::unique_ptr<DoorServer>> server = DoorServer::Open(path_, Pages(), limits);
@@ -155,8 +159,10 @@ TEST_F(DoorServerTest, APageThatHangsHoldsUpNoOtherRequest) {
   EXPECT_EQ(GetBody("/quick?text=a"), "a");
   const std::string late = Get(path_, "/slow?text=b");
   EXPECT_EQ(CodeOf(late), 503);
-  EXPECT_EQ(BodyOf(late), "it takes too long\n");
-  EXPECT_EQ(CodeOf(first.Read()), 503);
+  EXPECT_EQ(BodyOf(late), "it waits for /hang\n");
+  const std::string hung = first.Read();
+  EXPECT_EQ(CodeOf(hung), 503);
+  EXPECT_EQ(BodyOf(hung), "it takes too long\n");
   Release();
   EXPECT_EQ(GetBody("/slow?text=c"), "c");
   EXPECT_EQ(slow_, 2) << "a page was made for a client that was told already";

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
+#include "profiler/stats/figures.h"
 #include "runtime/recording_plan.h"
 #include "runtime/watch_json.h"
 #include "tests/runtime/runtime_fixture.h"
@@ -86,6 +87,28 @@ TEST_P(MetricsTest, MostUsedShapesAloneHaveSeries) {
   EXPECT_EQ(series, kMostLabelledShapes);
   EXPECT_THAT(text, AllOf(HasSubstr("shape=\"tokens=21\""), HasSubstr("shape=\"tokens=36\""),
                           Not(HasSubstr("shape=\"tokens=20\""))));
+}
+
+// Of the profile that ran last, whoever began it.
+TEST_P(MetricsTest, TheFiguresOfAProfileAreAmongThem) {
+  Metrics metrics = runtime().metrics();
+  trace::FigureRow row;
+  row.level = trace::FigureLevel::kOp;
+  row.function = "decode";
+  row.op = "attend";
+  row.tree_node = 5;
+  row.count = 12;
+  row.mean_ns = 2500;
+  row.share_of_limit = 0.5;
+  metrics.profile = std::make_shared<const std::vector<trace::FigureRow>>(2, row);
+  const std::string text = MetricsAsPrometheus(metrics);
+  EXPECT_THAT(text, HasSubstr("graphtree_profile_runs{level=\"op\",function=\"decode\",node=\"5\","
+                              "op=\"attend\"} 12\n"));
+  EXPECT_THAT(text, HasSubstr("graphtree_profile_memory_share{"));
+  const size_t first = text.find("graphtree_profile_mean_seconds{");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find("graphtree_profile_mean_seconds{", first + 1), std::string::npos)
+      << "one series is there twice";
 }
 
 TEST_P(MetricsTest, TextsOfEverything) {

@@ -12,6 +12,7 @@
 namespace graphtree {
 
 absl::Status DemoProfile::Begin(Device& device, const Runtime& runtime) {
+  device_ = &device;
   GRAPHTREE_ASSIGN_OR_RETURN(file_, ProfileFile::Create(path_));
   ProfileOptions options;
   options.mode = mode_;
@@ -19,22 +20,15 @@ absl::Status DemoProfile::Begin(Device& device, const Runtime& runtime) {
   options.tables = &file_->tables();
   options.listener = &file_->listener();
   options.counters = PoolCounters([&runtime] { return runtime.metrics(); });
-  if (mode_ == ProfileMode::kFull) {
-    auto source = OpenActivitySource(
-        device, cupti::OptionsOf([](const char* name) { return std::getenv(name); }));
-    if (source.ok()) {
-      source_ = *std::move(source);
-    } else {
-      sentence_ = absl::StrCat(source.status().message(), "; ");
-    }
-    options.source = source_.get();
-  }
+  source_ = OpenSourceOf(
+      options, cupti::OptionsOf([](const char* name) { return std::getenv(name); }));
   GRAPHTREE_ASSIGN_OR_RETURN(profile_, Profile::Start(std::move(options)));
   return absl::OkStatus();
 }
 
 absl::Status DemoProfile::End() {
   const ProfileReport report = profile_->Stop();
+  CloseSource(std::move(source_), *device_);
   GRAPHTREE_RETURN_IF_ERROR(file_->Finish());
   std::string text = absl::StrCat("\nprofile   ", ProfileModeName(report.mode), ": ",
                                   report.launches, " launches, ", report.ops, " ops");
@@ -42,7 +36,7 @@ absl::Status DemoProfile::End() {
   const uint64_t odd = report.join.mismatched + report.join.short_launches;
   if (odd > 0) absl::StrAppend(&text, ", ", odd, " that fit no launch");
   if (!report.why_not_full.empty()) {
-    absl::StrAppend(&text, "\n          no single ops: ", sentence_, report.why_not_full);
+    absl::StrAppend(&text, "\n          no single ops: ", report.why_not_full);
   }
   absl::StrAppend(&text, "\n          graphtree profile show ", path_, "\n");
   sentence_ = std::move(text);

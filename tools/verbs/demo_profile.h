@@ -33,6 +33,7 @@ class DemoProfile {
   const std::string path_;
   const ProfileMode mode_;
   std::string sentence_;
+  Device* device_ = nullptr;
   std::unique_ptr<ProfileFile> file_;
   std::unique_ptr<activity::ActivitySource> source_;
   std::unique_ptr<Profile> profile_;  // goes first

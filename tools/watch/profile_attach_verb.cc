@@ -43,7 +43,8 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
   const absl::Status may_write = cli::MayWrite(out);
   if (!may_write.ok()) return cli::BadInput(console, "profile attach", may_write);
   const std::string page = absl::StrCat("/profile?mode=", arguments.Text("--mode", "full"),
-                                        "&replays=", replays, "&ms=", ms);
+                                        "&replays=", replays, "&ms=", ms,
+                                        arguments.Has("--force") ? "&force=1" : "");
   const absl::StatusOr<std::string> trace = PageOf(arguments.OperandAt(0), page);
   if (!trace.ok()) return cli::BadInput(console, "profile attach", trace.status());
   const absl::Status written = cli::WriteOutput(out, *trace, console);
@@ -79,7 +80,11 @@ cli::Verb ProfileAttachVerb() {
                       {.name = "--ms",
                        .kind = cli::ValueKind::kInteger,
                        .value_name = "N",
-                       .help = "Or after so many milliseconds, up to 3000; 1000."}},
+                       .help = "Or after so many milliseconds, up to 3000; 1000."},
+                      {.name = "--force",
+                       .help = "At the end CUPTI leaves also while others in the server launch "
+                               "graphs past this library, which may break their work. Without it, "
+                               "it stays until they rest, and makes each launch slower."}},
           .examples = {{"graphtree profile attach /tmp/server.sock window.json",
                         "then `graphtree profile show window.json`"},
                        {"graphtree profile attach /tmp/server.sock window.json --mode light",

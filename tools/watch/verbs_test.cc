@@ -155,7 +155,8 @@ TEST_F(WatchVerbsTest, AProfileIsAWindowOfTheServer) {
       }
     });
     const Outcome outcome =
-        Ask({"profile", "attach", path_, out, "--mode", mode, "--replays", "5", "--ms", "3000"});
+        Ask({"profile", "attach", path_, out, "--mode", mode, "--replays", "5", "--ms", "3000",
+             "--force"});
     is_there = true;
     server.join();
     EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;

@@ -99,8 +99,10 @@ absl::Status HostDevice::health() const {
   return core_->engine.health();
 }
 
+bool HostDevice::IsInsideWork() const { return IsInside(&core_->engine); }
+
 absl::Status HostDevice::Close() {
-  if (IsInside(&core_->engine)) {
+  if (IsInsideWork()) {
     const Engine::Lock lock = core_->engine.Guard();
     return core_->engine.MayCall();
   }

@@ -24,6 +24,7 @@ class HostDevice : public Device {
   absl::StatusOr<std::unique_ptr<Event>> NewEvent(const EventOptions& options) override;
   absl::Status Load(const Kernel& kernel) override;
   int open_captures() const override;
+  bool IsInsideWork() const override;
   absl::Status health() const override;
   absl::Status Close() override;
 

@@ -37,7 +37,7 @@ from .options import FunctionOptions, TreeOptions
 from .parameters import Access, In, InOut, Num, Out, Range
 from .plans import Plan, PlanInfo, PlanResult, ProgressReport, Readiness, Shape
 from .pools import Block, Pool
-from .profiles import Profile, ProfileReport
+from .profiles import Profile, ProfileReport, leave_cupti
 from .program_bodies import ProgramLauncher
 from .programs import Agreement, Dependency, Program
 from .reasons import (Contents, FunctionStats, LastCall, Moving, Parity, PlaceOnPath, PoolStats,
@@ -51,7 +51,7 @@ from .streams import Event, Stream
 from .tensors import Given, Opaque, Tensor
 from .tree_parts import Budget, Generator, GraphEvent, Observer, SharedBytes, Workspace
 from .trees import Pointer, Tree
-from .watchers import Observed, Watcher, scope
+from .watchers import Observed, Watcher, label, scope
 
 __version__ = version()
 

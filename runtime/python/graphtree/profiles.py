@@ -24,9 +24,11 @@
 from __future__ import annotations
 
 import ctypes
+import json
+import math
 import os
 import time
-from typing import NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import _interface as c
 from . import _wanted
@@ -53,6 +55,14 @@ def _set_cupti(options: c.gt_profile_options) -> None:
                              else said("DISABLE_CUPTI_LAZY_REINIT") == "1")
 
 
+def leave_cupti(force: bool = False) -> bool:
+    """Whether CUPTI has left, after a profile at whose end it could not, as others launched graphs.
+    It leaves by itself once they rest; with `force` now, which may break their work."""
+    lingering = ctypes.c_uint64()
+    check(lib.gt_cupti_leave(force, ctypes.byref(lingering)))
+    return lingering.value == 0
+
+
 class ProfileReport(NamedTuple):
     """What a profile has come to."""
 
@@ -69,6 +79,7 @@ class ProfileReport(NamedTuple):
     short_launches: int    # launches with less ops than their graph has
     cut_launches: int      # launches that the end has cut off
     drift_ppm: float       # of the device's clock
+    lingers: int           # 1: CUPTI could not leave yet (leave_cupti)
 
 
 class Profile(Owned):
@@ -81,23 +92,28 @@ class Profile(Owned):
     """
 
     _report: Optional[ProfileReport] = None
+    _last_figures: Optional[Tuple[str, str]] = None  # as JSON and as a table, once it is stopped
 
-    def __init__(self, device: Device, path: AnyPath, mode: str = "full", *, light_in: int = 0,
-                 most_replays: Optional[int] = None, most_seconds: Optional[float] = None,
-                 runtime: Optional[Runtime] = None) -> None:
-        """The path ends in .json, as PyTorch's profiler writes it, or in .pftrace, for Perfetto.
-        After `most_replays` or `most_seconds` the window is over. `runtime`: whose pools' bytes
-        are drawn as lines. The device is not closed before the profile."""
+    def __init__(self, device: Device, path: Optional[AnyPath] = None, mode: str = "full", *,
+                 light_in: int = 0, most_replays: Optional[int] = None,
+                 most_seconds: Optional[float] = None, runtime: Optional[Runtime] = None,
+                 figures: bool = False, force_out: bool = False) -> None:
+        """The path ends in .json, as PyTorch's profiler writes it, or in .pftrace, for Perfetto;
+        without one there is no file, but figures. After `most_replays` or `most_seconds` the window
+        is over. `runtime`: whose pools' bytes are drawn as lines. `figures`: rows are counted, too
+        (`figures()`, `table()`). `force_out`: at the end CUPTI leaves also while others launch
+        graphs, which may break their work. The device is not closed before the profile."""
         if mode not in _MODES:
             raise ValueError("the mode is %r, and there are %s" % (mode, ", ".join(_MODES)))
         if most_replays is not None and most_replays < 1:
             raise ValueError("a profile of %r replays would show nothing" % most_replays)
         if most_seconds is not None and not most_seconds > 0:
             raise ValueError("a profile of %r seconds would show nothing" % most_seconds)
-        chars = _wanted.path(path, "the path")
+        chars = _wanted.path_or_none(path, "the path")
         options = c.gt_profile_options(
             mode=_MODES.index(mode), light_in=light_in, most_replays=most_replays or 0,
-            most_ms=0 if most_seconds is None else max(1, round(most_seconds * 1000)))
+            most_ms=0 if most_seconds is None else max(1, round(most_seconds * 1000)),
+            figures=figures or path is None, forces_out=force_out)
         options.path = chars
         _set_cupti(options)
         if runtime is not None:
@@ -106,6 +122,7 @@ class Profile(Owned):
         check(lib.gt_profile_start(_wanted.thing(device, Device, "the device").handle,
                                    ctypes.byref(options), ctypes.byref(out)))
         self.device = device
+        self._has_figures = figures or path is None
         self._own(out.value)
 
     def _look(self) -> c.gt_profile_report:
@@ -125,6 +142,8 @@ class Profile(Owned):
 
     def wait(self, seconds: Optional[float] = None) -> bool:
         """Waits for the end of the window, up to so long; returns whether it has come."""
+        if seconds is not None and math.isnan(seconds):
+            raise ValueError("waiting for a profile: the seconds are nan, which is no time")
         end = None if seconds is None else time.monotonic() + seconds
         over = ctypes.c_int32()
         while self._report is None and not over.value:
@@ -142,10 +161,27 @@ class Profile(Owned):
             error = lib.gt_profile_stop(self._handle, None)
             try:
                 self._report = self._made_report()
+                if self._has_figures:
+                    self._last_figures = (self._describe(c.GT_PROFILE_FIGURES_JSON),
+                                          self._describe(c.GT_PROFILE_TABLE))
             finally:
                 check(error)
         assert self._report is not None
         return self._report
+
+    def figures(self) -> List[Dict[str, Any]]:
+        """For each function, node and op: how often it ran, how long (in nanoseconds), gaps, the
+        time from the launch to the start, bytes a second. While the profile runs these are as of a
+        second ago."""
+        text = (self._describe(c.GT_PROFILE_FIGURES_JSON) if self._last_figures is None
+                else self._last_figures[0])
+        rows: List[Dict[str, Any]] = json.loads(text)
+        return rows
+
+    def table(self) -> str:
+        """The same for people."""
+        return (self._describe(c.GT_PROFILE_TABLE) if self._last_figures is None
+                else self._last_figures[1])
 
     def _made_report(self) -> ProfileReport:
         found = self._look()

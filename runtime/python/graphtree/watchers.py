@@ -195,3 +195,26 @@ def scope(name: str, on: Union[Launcher, Tree]) -> _Scope:
             on.launch(...)
     """
     return _Scope(name, on)
+
+
+class _Label:
+    """A request's label, for as long as the `with`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = _wanted.text(name, "the label")
+
+    def __enter__(self) -> None:
+        check(lib.gt_label_push(self._name))
+
+    def __exit__(self, *_: object) -> None:
+        check(lib.gt_label_pop())
+
+
+def label(name: str) -> _Label:
+    """Names what this thread works on, for whoever looks at a trace: a span around all that it does
+    meanwhile. Labels nest.
+
+        with graphtree.label("request 81"):
+            step()
+    """
+    return _Label(name)

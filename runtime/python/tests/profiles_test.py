@@ -79,6 +79,40 @@ class ProfileTest(WatchedTest):
             self.assertEqual(profile.report.why_not_full, "")
             self.events()
 
+    def test_figures_without_a_file(self):
+        self.steps(2)
+        with graphtree.Profile(self.device) as profile:
+            self.steps(5)
+        rows = {(row["level"], row["op"] or row["function"]): row for row in profile.figures()}
+        self.assertEqual(rows[("function", "add_three")]["count"], 5)
+        self.assertEqual(rows[("node", "add_three")]["count"], 5)
+        add = rows[("op", "add")]
+        self.assertEqual(add["count"], 5)
+        self.assertLessEqual(add["min_ns"], add["p50_ns"])
+        self.assertLessEqual(add["p50_ns"], add["p99_ns"])
+        self.assertIn("add of add_three", profile.table())
+        self.assertEqual(profile.report.lingers, 0)
+        self.assertTrue(graphtree.leave_cupti())
+        self.assertTrue(graphtree.leave_cupti(force=True))
+
+    def test_figures_want_to_be_asked_for(self):
+        with graphtree.Profile(self.device, self.path, "host") as profile:
+            with self.assertRaisesRegex(graphtree.FailedPrecondition, "figures"):
+                profile.table()
+
+    def test_labels_of_requests(self):
+        self.steps(2)
+        with graphtree.Profile(self.device, self.path, "host"):
+            with graphtree.label("request 81"), graphtree.label("token 4"):
+                self.steps(1)
+        names = [event.get("name") for event in self.events()]
+        self.assertEqual((names.count("request 81"), names.count("token 4")), (1, 1))
+        with self.assertRaisesRegex(TypeError, "the label is 5"):
+            graphtree.label(5)
+        with self.assertRaises(graphtree.InvalidArgument):
+            with graphtree.label(""):
+                pass
+
     def test_for_perfetto(self):
         path = os.path.join(self.folder.name, "trace.pftrace")
         with graphtree.Profile(self.device, path):
@@ -96,6 +130,12 @@ class ProfileTest(WatchedTest):
     def test_a_window_of_time(self):
         with graphtree.Profile(self.device, self.path, "host", most_seconds=0.001) as profile:
             self.assertTrue(profile.wait())
+
+    def test_a_wait_of_no_time_is_told(self):
+        with graphtree.Profile(self.device, self.path, "host") as profile:
+            with self.assertRaisesRegex(ValueError, "nan"):
+                profile.wait(float("nan"))
+            self.assertFalse(profile.wait(-1))
 
     def test_two_are_one_too_many(self):
         with graphtree.Profile(self.device, self.path, "host") as first:
