@@ -31,15 +31,16 @@ uint64_t NodesBelow(const Node& node) {
   return nodes.size() - 1;
 }
 
-// Appends the ops of a section. Those that wait for no op of the section wait for op `behind`.
-void AppendOps(const Section& section, int64_t behind, std::vector<Op>* ops) {
+// Appends the ops of a section. Those that wait for no op of the section wait for op `before`; -1:
+// for none.
+void AppendOps(const Section& section, int64_t before, std::vector<Op>* ops) {
   if (section.graph == nullptr) return;
   const OpId first = static_cast<OpId>(ops->size());
   for (Op op : section.graph->ops()) {
     op.id += first;
     for (Edge& edge : op.dependencies) edge.from += first;
-    if (op.dependencies.empty() && behind >= 0) {
-      op.dependencies.push_back({static_cast<OpId>(behind)});
+    if (op.dependencies.empty() && before >= 0) {
+      op.dependencies.push_back({static_cast<OpId>(before)});
     }
     ops->push_back(std::move(op));
   }
@@ -48,7 +49,7 @@ void AppendOps(const Section& section, int64_t behind, std::vector<Op>* ops) {
 std::vector<Op> OpsOfNode(const Node& node) {
   std::vector<Op> ops;
   AppendOps(node.section, -1, &ops);
-  int64_t behind = -1;  // the op of the last part
+  int64_t last_part = -1;  // its op
   for (const Cut& cut : node.cuts) {
     std::vector<bool> awaited(ops.size(), false);
     for (const Op& op : ops) {
@@ -61,9 +62,9 @@ std::vector<Op> OpsOfNode(const Node& node) {
     for (const Op& op : ops) {
       if (!awaited[op.id]) part.dependencies.push_back({op.id});
     }
-    behind = part.id;
+    last_part = part.id;
     ops.push_back(std::move(part));
-    AppendOps(cut.next_section, behind, &ops);
+    AppendOps(cut.next_section, last_part, &ops);
   }
   return ops;
 }

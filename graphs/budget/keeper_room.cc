@@ -156,7 +156,8 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   for (size_t victim : victims) {
     evictor_.Count(reason, EdgeOf(*nodes[victim]), evictor_.Executables(nodes[victim]));
   }
-  // What was evicted is still taken, and covers the new one; unless nothing had to go.
+  // The tree has not yet returned its share of what it evicted, and that covers the new executable.
+  // Where nothing had to go there is no such share, and others may have taken what was free.
   if (sharer_.Cover(Shared(held_with_node()) + Share{0, 1, bytes})) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       "instantiating a graph of ", ops, " ops, about ", bytes,
