@@ -15,18 +15,18 @@ namespace graphtree {
 
 class Launcher;
 
-// The part itself. It runs at once, in every run of the function, also in a replay. It runs twice
-// in a call that is taken back behind it and done in another way (a recording that fails, a replay
-// whose workspace moved): what the part declares to write is put back in between. `tensors` are
-// those that the break declares, in their order, where this run has them. The part's launches,
-// waits and copies go through `on`, and so does its failure (Launcher::Fail); a part that throws
-// has failed, too. A part outlives the body's run: it holds by value whatever else it needs, and
-// the destructors of that do not throw. The tensors are this run's: one that a part keeps is an
-// address and no more, and does not go stale when its bytes become another's.
+// The part itself. It runs at once, in every run of the function, also in a replay. A call that has
+// to be done in another way after the part ran (a recording failed, a workspace moved in a replay)
+// runs the part twice, and restores in between the bytes that the part declares to write. `tensors`
+// are those that the break declares, in their order, where this run has them. The part launches,
+// waits, copies and fails (Launcher::Fail) through `on`; a part that throws has failed, too. A part
+// outlives the body's run: it holds by value whatever else it needs, and the destructors of that do
+// not throw. The tensors belong to this run: of a tensor that a part stores the address stays, and
+// nothing says when its bytes become another's.
 using EagerPart = std::function<void(Launcher& on, absl::Span<const Tensor> tensors)>;
 
 struct BreakRequest {
-  // What the break says of a tensor.
+  // How the break declares one of its tensors.
   struct Named {
     bool is_written = false;
     uint64_t serial = 0;  // of the storage that the body named; 0: it has none

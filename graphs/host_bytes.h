@@ -1,4 +1,5 @@
-// What a recording holds on the host, as budgets and ledgers reckon: nobody has measured it.
+// An estimate of the host memory that a recording holds, for budgets and ledgers: so much for the
+// node and so much for each op.
 #ifndef GRAPHTREE_GRAPHS_HOST_BYTES_H_
 #define GRAPHTREE_GRAPHS_HOST_BYTES_H_
 

@@ -183,8 +183,8 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
   return true;
 }
 
-// After the launch: another tree that is told before it may go on behind earlier work alone, if it
-// is called on another thread meanwhile.
+// After the launch, not before: another tree that is called on another thread between the two goes
+// on after the earlier work of the stream, and forgets the stream before it has awaited the launch.
 void Launcher::NoteUse(const Tensor& tensor) {
   if (tensor.storage() != nullptr) allocator_.NoteUse(*tensor.storage(), stream_);
 }

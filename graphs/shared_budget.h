@@ -20,7 +20,7 @@
 
 namespace graphtree {
 
-// What trees make.
+// So many things that trees make and that a budget counts.
 struct Share {
   uint64_t nodes = 0;
   uint64_t executables = 0;
@@ -34,7 +34,7 @@ struct Share {
     return {nodes + more.nodes, executables + more.executables,
             executable_bytes + more.executable_bytes};
   }
-  // What there is more here than there; 0 where there is less.
+  // By how much each of these numbers is larger than the other's; 0 where it is not.
   Share Beyond(const Share& other) const {
     return {std::max(nodes, other.nodes) - other.nodes,
             std::max(executables, other.executables) - other.executables,

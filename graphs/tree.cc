@@ -31,15 +31,16 @@ uint64_t NodesBelow(const Node& node) {
   return nodes.size() - 1;
 }
 
-// Appends the ops of a section. Those that wait for no op of the section wait for op `behind`.
-void AppendOps(const Section& section, int64_t behind, std::vector<Op>* ops) {
+// Appends the ops of a section. Those that wait for no op of the section wait for op `before`; -1:
+// for none.
+void AppendOps(const Section& section, int64_t before, std::vector<Op>* ops) {
   if (section.graph == nullptr) return;
   const OpId first = static_cast<OpId>(ops->size());
   for (Op op : section.graph->ops()) {
     op.id += first;
     for (Edge& edge : op.dependencies) edge.from += first;
-    if (op.dependencies.empty() && behind >= 0) {
-      op.dependencies.push_back({static_cast<OpId>(behind)});
+    if (op.dependencies.empty() && before >= 0) {
+      op.dependencies.push_back({static_cast<OpId>(before)});
     }
     ops->push_back(std::move(op));
   }
@@ -48,7 +49,7 @@ void AppendOps(const Section& section, int64_t behind, std::vector<Op>* ops) {
 std::vector<Op> OpsOfNode(const Node& node) {
   std::vector<Op> ops;
   AppendOps(node.section, -1, &ops);
-  int64_t behind = -1;  // the op of the last part
+  int64_t last_part = -1;  // its op
   for (const Cut& cut : node.cuts) {
     std::vector<bool> awaited(ops.size(), false);
     for (const Op& op : ops) {
@@ -61,9 +62,9 @@ std::vector<Op> OpsOfNode(const Node& node) {
     for (const Op& op : ops) {
       if (!awaited[op.id]) part.dependencies.push_back({op.id});
     }
-    behind = part.id;
+    last_part = part.id;
     ops.push_back(std::move(part));
-    AppendOps(cut.next_section, behind, &ops);
+    AppendOps(cut.next_section, last_part, &ops);
   }
   return ops;
 }
@@ -82,28 +83,28 @@ absl::StatusOr<std::unique_ptr<Tree>> Tree::Create(Device& device, const TreeOpt
 }
 
 FunctionId Tree::Register(std::string name, FunctionOptions options, Body body) {
-  return core_->Register(std::move(name), std::move(options), std::move(body));
+  return core_->between_calls().Register(std::move(name), std::move(options), std::move(body));
 }
 
 absl::Status Tree::Unregister(FunctionId function) {
   const DoorMark door;
-  return core_->Unregister(function);
+  return core_->between_calls().Unregister(function);
 }
 
 void Tree::GiveUp(const Share& beyond) {
   const DoorMark door;
-  core_->GiveUp(beyond);
+  core_->between_calls().GiveUp(beyond);
 }
 
 uint64_t Tree::GiveMemory(uint64_t bytes, const std::string& for_whom) {
   const DoorMark door;
-  return core_->GiveMemory(bytes, for_whom);
+  return core_->between_calls().GiveMemory(bytes, for_whom);
 }
 
 bool Tree::IsInside() const { return core_->gate().is_mine(); }
 bool Tree::IsOthers() const { return core_->gate().IsOthers(); }
 
-void Tree::EndPause(FunctionId function) { core_->EndPause(function); }
+void Tree::EndPause(FunctionId function) { core_->between_calls().EndPause(function); }
 
 absl::Status Tree::Run(FunctionId function, absl::Span<Value> inputs, Stream& stream,
                        Values* outputs) {
@@ -140,12 +141,12 @@ Tree::Keeping::Keeping(Tree& tree) : tree_(tree) { tree_.core_->gate().Keep(); }
 Tree::Keeping::~Keeping() { tree_.core_->gate().LetGo(); }
 
 bool Tree::WouldReplayFirst(FunctionId function, absl::Span<Value> inputs, Stream& stream) {
-  return core_->WouldReplayFirst(function, inputs, stream);
+  return core_->foresight().WouldReplayFirst(function, inputs, stream);
 }
 
 bool Tree::WouldReplay(FunctionId function, absl::Span<Value> inputs, Stream& stream,
                        bool begins_step) {
-  return core_->WouldReplay(function, inputs, stream, begins_step);
+  return core_->foresight().WouldReplay(function, inputs, stream, begins_step);
 }
 
 bool Tree::Made(const Tensor& tensor) const {
@@ -177,7 +178,7 @@ absl::Status Tree::MoveWorkspace(WorkspaceId id, AddressRange memory) {
   return core_->ground().workspaces.Move(id, memory);
 }
 
-void Tree::BeginStep() { core_->BeginStep(__builtin_frame_address(0)); }
+void Tree::BeginStep() { core_->between_calls().BeginStep(__builtin_frame_address(0)); }
 
 absl::Status Tree::TouchWorkspace(WorkspaceId id) {
   const Looking looking(core_->gate());

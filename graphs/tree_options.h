@@ -18,7 +18,8 @@ struct TreeOptions {
   // Device memory that the tree may use, for what it records and for runs at once; 0: as much as
   // the device has. A run that lacks some has what recordings hold (match/given_up.h).
   uint64_t pool_bytes = 0;
-  // What this tree and others that have the same may map together; null: pool_bytes alone.
+  // A limit on device memory for several trees together: all that are given the same object. Null:
+  // pool_bytes alone limits this tree.
   std::shared_ptr<SharedBytes> shared_bytes = nullptr;
   // How much of that is mapped when the tree is made, as far as the device has so much then
   // (PoolStats::initial_shortfall).
@@ -39,13 +40,13 @@ struct TreeOptions {
   // Bytes of outputs that are kept beyond their step at a time; 0: no limit. A call that would need
   // more is an error.
   uint64_t kept_bytes = 0;
-  // So many bytes more than its body asked for one run of a function may have, as room behind
-  // tensors that earlier runs have padded (Launcher::Pad); 0: none. Room that a body asks for does
-  // not count.
+  // The tree may allocate so many bytes in each run of a function beyond what the body asked for:
+  // room behind tensors that earlier runs have padded (Launcher::Pad); 0: none. Room that a body
+  // asks for does not count.
   uint64_t pad_room_bytes = uint64_t{64} << 20;
   // How much the tree may hold (budget.h).
   TreeBudget budget = {};
-  // What it may hold together with other trees that have the same one; may be null.
+  // A budget for several trees together: all that are given the same object. May be null.
   std::shared_ptr<SharedBudget> shared_budget = nullptr;
   // A function that comes in more shapes than this is warned of, once.
   uint64_t shape_warn_limit = 8;

@@ -44,7 +44,7 @@ class Workspaces {
   // changes, if the memory goes beyond the last address; memory that was registered so is found
   // nowhere.
   absl::Status Move(WorkspaceId id, AddressRange memory);
-  // What is there is another thing now.
+  // The library has made another workspace at the same place.
   absl::Status Touch(WorkspaceId id);
 
   // OK if there can be such memory.

@@ -24,19 +24,17 @@
 // earlier users of the bytes that it hands out, and whoever launches the graph lets the launch wait
 // for those streams.
 //
-// A stream of the table's own, the courier, waits for the work of every stream that is forgotten,
-// and is awaited in its place. The forgotten stream's bit goes to the next stream that needs one. A
+// The courier (courier.h) waits for the work of every stream that is forgotten, and is awaited in
+// its place. The forgotten stream's bit goes to the next stream that needs one (stream_slots.h). A
 // destroyed stream is forgotten when the next new one comes; until then its life orders its work
 // (device/stream_life.h). For a stream that had ended before the table heard of it the courier has
-// a bit as well.
+// a bit as well. Who has waited for whom, and when, is in waits.h.
 //
 // Threads: none of its own. There are 32 bits, and further streams share one. Whatever carries a
 // shared bit counts as another stream's, which costs a wait too many and never one too few.
 #ifndef GRAPHTREE_ALLOCATOR_ORDER_STREAM_TABLE_H_
 #define GRAPHTREE_ALLOCATOR_ORDER_STREAM_TABLE_H_
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -44,8 +42,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "allocator/order/courier.h"
 #include "allocator/order/set_aside.h"
+#include "allocator/order/stream_slots.h"
 #include "allocator/order/use_times.h"
+#include "allocator/order/waits.h"
 #include "allocator/placement/run.h"
 #include "device/device.h"
 #include "device/stream.h"
@@ -54,7 +55,8 @@ namespace graphtree {
 
 class StreamTable {
  public:
-  explicit StreamTable(Device* device) : device_(*device) {}
+  explicit StreamTable(Device* device)
+      : device_(*device), slots_(*device), courier_(*device) {}
   StreamTable(const StreamTable&) = delete;
   StreamTable& operator=(const StreamTable&) = delete;
 
@@ -77,8 +79,8 @@ class StreamTable {
   // stream captures.
   absl::Status Forget(Stream& stream);
 
-  // A stream with one of these bits; null if all of them were forgotten or are gone.
-  std::shared_ptr<StreamLife> AnyOf(uint32_t bits) const;
+  // The streams that were seen.
+  const StreamSlots& streams() const { return slots_; }
   // Waits for all streams and for forgotten work. Streams that are capturing are left alone;
   // returns an error about the first of them, or the first failure.
   absl::Status SynchronizeAll();
@@ -90,10 +92,6 @@ class StreamTable {
   // A stream that carries all work there is; null if there is none. Adds to `left` the streams that
   // it cannot come after, as they capture. Nothing may be asked of the table afterwards.
   std::unique_ptr<Stream> CarryAll(StreamLives* left);
-  // Whether one of the streams is in a capture and was asked for with NumberOf since that began.
-  bool IsUsedByCapture() const;
-  // Whether one of the number's streams is in a capture that takes nothing from the pool.
-  bool IsInForeignCapture(uint32_t number) const;
   // Whether a capture takes memory from the pool: one of its scopes is open.
   bool is_in_scope() const { return !awaited_.empty(); }
 
@@ -147,32 +145,14 @@ class StreamTable {
   StreamLives AwaitedAtLaunch() const;
 
  private:
-  static constexpr uint32_t kMostSlots = UseTimes::kMostNumbers;
   static constexpr uint32_t kNoSlot = ~0u;
-  // [waiter][awaited]: the clock just after the last wait.
-  using Matrix = std::array<std::array<uint32_t, kMostSlots>, kMostSlots>;
-  struct Known {
-    std::shared_ptr<StreamLife> life;
-    uint64_t seen_in = 0;  // the capture that the stream was in when it was seen first; 0: none
-    uint64_t used_in = 0;  // ... and when it was looked up last; each use of one that captures is
-    // The stream ended in the capture in which it was first seen: nothing else has to wait for it.
-    bool was_of_capture() const { return life->ended_in() != 0 && life->ended_in() == seen_in; }
-  };
-  struct Slot {
-    std::vector<Known> streams;
-    bool has_forgotten = false;  // the courier carries work of streams that had this bit
-  };
 
-  // The stream's entry and its bit number; null if it has none.
-  Known* Find(const StreamLife* life, uint32_t* number);
-  Known& Add(Stream& stream, uint64_t capture, uint32_t* number);
+  KnownStream& Add(Stream& stream, uint64_t capture, uint32_t* number);
   uint32_t LookUp(Stream& stream);
-  uint32_t SlotForNew();
   // Finds out anew whether the slot's bit means one stream and nobody else.
   void Refresh(uint32_t number);
-  bool IsShared(uint32_t number) const { return (shared_ >> number & 1) != 0; }
   uint32_t OthersOf(uint32_t number, uint32_t streams) const {
-    return streams & (shared_ | ~(1u << number));
+    return streams & (slots_.shared() | ~(1u << number));
   }
   uint32_t UsedUntil(uint32_t other, LastUse last_use) const {
     return uses_.Until(other, last_use, 1u << other == last_bit());
@@ -184,44 +164,21 @@ class StreamTable {
   void NoteForLaunches(uint32_t streams);
   void LeaveLast();
   void PassTo(uint32_t number);
-  void InheritWaits(uint32_t number, uint32_t other);
-  uint64_t CaptureOfLast() const;
-  static bool IsOfCapture(const Slot& slot, uint64_t capture);
-  // Whether one of the slot's streams is in a capture now, and `may(stream, capture)` is true.
-  template <typename May>
-  static bool AnyCaptures(const Slot& slot, const May& may);
-  // Whether the stream's work from before this capture, in which it is, can be awaited meanwhile.
-  static bool MayAwaitBefore(const Known& known, uint64_t capture) {
-    return known.used_in != capture && known.life->HasLeftEventBefore(capture);
-  }
   // A capture that the last asked stream is not in holds this stream, and left no event from
   // before the capture that could be awaited.
-  bool IsLostToCapture(const Slot& slot) const;
-  Matrix& SyncedIn(uint64_t capture);
-  absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot);
-  absl::Status MakeEvent();
-  absl::Status Await(StreamLife& other, Stream& stream);
-  absl::Status Carry(StreamLife& life);
-  absl::Status Synchronize(const Known& known);
+  bool IsLostToCapture(const StreamSlot& slot) const;
   void AllCarriedIsDone();
   void ForgetEnded();
-  bool ForgetIfEnded(const Known& known);
-  absl::Status OrderAfterOne(const Known& other, Stream& stream, uint64_t capture);
 
   Device& device_;
-  std::vector<Slot> slots_;
-  uint32_t next_shared_ = 0;
-  uint32_t shared_ = 0;  // bits that mean more than one stream, or forgotten ones
+  StreamSlots slots_;
   uint32_t clock_ = 1;   // grows with every wait; what was never used was used at 0
-  Matrix synced_ = {};
-  Matrix synced_inside_ = {};  // by edges of the capture `inside_`
-  uint64_t inside_ = 0;
+  Waits waits_;
   UseTimes uses_;
   uint32_t continues_on_ = kNoSlot;  // the number that ContinuesOn was told last
   std::vector<uint32_t> awaited_;  // by launches, for each open scope
   uint32_t untold_ = 0;  // in a scope: bits that are not in its `awaited_`
-  std::unique_ptr<Event> event_;
-  std::unique_ptr<Stream> courier_;
+  Courier courier_;
   const StreamLife* last_stream_ = nullptr;  // held by a slot
   uint32_t last_number_ = 0;
 };

@@ -126,7 +126,7 @@ absl::Status Checkpoints::Restore(CheckpointId checkpoint, const RestoreOptions&
 // one tree may call another, and a stream that used the pool before may capture something else.
 bool Checkpoints::IsCapturedFrom() const {
   return streams_.table().is_in_scope() ||
-         (arena_.device().open_captures() > 0 && streams_.table().IsUsedByCapture());
+         (arena_.device().open_captures() > 0 && streams_.table().streams().IsUsedByCapture());
 }
 
 absl::Status Checkpoints::RestoreNow(CheckpointId checkpoint, const RestoreOptions& options) {

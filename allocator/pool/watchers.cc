@@ -162,8 +162,8 @@ absl::Status Watchers::AfterItsUsers(const BlockRecord& record,
   const LastUse use = {record.streams, table.now()};
   for (uint32_t bits = record.streams; bits != 0; bits &= bits - 1) {
     // In a capture of somebody else's the work would be done each time that graph is launched.
-    if (table.IsInForeignCapture(static_cast<uint32_t>(std::countr_zero(bits)))) continue;
-    const std::shared_ptr<StreamLife> user = table.AnyOf(bits & -bits);
+    if (table.streams().IsInForeignCapture(static_cast<uint32_t>(std::countr_zero(bits)))) continue;
+    const std::shared_ptr<StreamLife> user = table.streams().AnyOf(bits & -bits);
     if (user == nullptr) continue;
     bool is_ordered = false;
     status = user->Use([&](Stream& stream) {

@@ -8,8 +8,11 @@
 //
 // Where a run lacks the pool's memory, recordings go whole, too, as they hold some.
 //
-// Evicted things are taken out of the tree at once and destroyed later (graveyard.h). An eviction
-// is counted under the reason of the budget that was full.
+//   shape_places   who has a place among the shapes that may be recorded
+//   node_worth     the recordings that there are, and how much each was used
+//   evictor        takes out of the tree what goes, at once; graveyard.h destroys it later
+//
+// An eviction is counted under the reason of the budget that was full.
 //
 // Threads: the tree's caller, where a member does not allow more. Cost: finding room where there is
 // some is a few comparisons; an eviction looks at every node once.
@@ -17,41 +20,27 @@
 #define GRAPHTREE_GRAPHS_BUDGET_KEEPER_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "absl/types/span.h"
-#include "allocator/pool_types.h"
 #include "device/device.h"
-#include "graphs/match/admission.h"
 #include "graphs/budget.h"
+#include "graphs/budget/evictor.h"
+#include "graphs/budget/graveyard.h"
+#include "graphs/budget/node_worth.h"
+#include "graphs/budget/shape_places.h"
+#include "graphs/budget/sharer.h"
 #include "graphs/call_counts.h"
 #include "graphs/match/function.h"
-#include "graphs/budget/graveyard.h"
-#include "graphs/budget/sharer.h"
-#include "graphs/match/keep.h"
-#include "graphs/recording/node.h"
-#include "graphs/recording/path.h"
-#include "graphs/reason.h"
 #include "graphs/memory/memory_giver.h"
 #include "graphs/memory/step_memory.h"
+#include "graphs/reason.h"
+#include "graphs/recording/node.h"
+#include "graphs/recording/path.h"
 
 namespace graphtree {
-
-// What a tree holds now.
-struct Holdings {
-  uint64_t nodes = 0;
-  uint64_t executables = 0;
-  uint64_t executable_bytes = 0;
-  uint64_t shapes = 0;  // that have a place
-};
 
 class Keeper {
  public:
@@ -60,49 +49,24 @@ class Keeper {
   // section.
   Keeper(const TreeBudget& budget, std::shared_ptr<SharedBudget> shared, Device& device,
          StepMemory* memory, const Path* path, Node* root, ReasonCounts* counts, CallTally* tally,
-         std::function<void(const Node&, size_t, const Executable&)> evicts)
+         Evictor::Listener evicts)
       : budget_(budget),
         sharer_(std::move(shared)),
         memory_(memory),
-        path_(path),
-        root_(root),
-        counts_(counts),
-        tally_(tally),
-        evicts_(std::move(evicts)),
-        ghosts_(4 * budget.shapes, budget.half_life),
-        graveyard_(device) {}
-
+        nodes_(budget.half_life, *path, *root),
+        evictor_(device, memory, nodes_, counts, tally, std::move(evicts)),
+        shapes_(budget_, nodes_, evictor_) {}
   const TreeBudget& budget() const { return budget_; }
-  const Holdings& held() const { return held_; }
+  const Holdings& held() const { return evictor_.held(); }
 
   // A call of the tree begins; `now` counts them.
-  void SetNow(uint64_t now) { now_ = now; }
+  void SetNow(uint64_t now) { nodes_.SetNow(now); }
   // The same for a call that is no replay. Destroys evicted things that may be destroyed by now.
   // `last` is the stream with the tree's last work, or null.
   void BeginCall(uint64_t now, StreamLife* last);
 
-  // Notes a call of the variant that is no replay.
-  void Called(Variant* variant);
-  // A place among the shapes that may be recorded.
-  struct Place {
-    bool is_there = false;            // the variant has a place, or can take one
-    Variant* instead_of = nullptr;    // the shape that has to give its place up; null: none has to
-    bool was_full = false;            // all places are taken, and the variant has none
-    std::optional<double> least_of_all;  // the uses of the least used shape, if it was looked for
-  };
-  // Finds a place for the variant, which may be a new one that its function does not have yet.
-  // There is one if one is free, or if the variant, with the call that is under way, has earned the
-  // place of the least used shape (admission.h). Looks only.
-  Place PlaceFor(const Variant& variant) const;
-  // Notes what PlaceFor has seen. REQUIRES: PlaceFor has just returned `place` for the variant.
-  void NotePlace(Variant* variant, const Place& place);
-  // Gives the variant that place. A shape that gives its place up loses all its recordings.
-  // REQUIRES: as NotePlace.
-  void TakePlace(Variant* variant, const Place& place);
-  // The function has a new variant, which may be one that was forgotten: then its earlier uses
-  // count. If the function has too many variants, forgets the less used half of those without a
-  // place.
-  void NewShape(Function* function, Variant* variant);
+  ShapePlaces& shapes() { return shapes_; }
+  const ShapePlaces& shapes() const { return shapes_; }
 
   // The function is not recorded any more: all of its recordings go, and the nodes below them, but
   // for those on the path in force. True if none of its recordings is on that path: then its shapes
@@ -118,12 +82,12 @@ class Keeper {
 
   // NodeMade: a node now hangs in the tree. ExecutablesMade: the node has all its executables now,
   // one for each section.
-  void NodeMade() { ++held_.nodes; }
-  void ExecutablesMade(const Node& node);
+  void NodeMade() { evictor_.NodeMade(); }
+  void ExecutablesMade(const Node& node) { evictor_.ExecutablesMade(node); }
 
   // Whether a spare for a graph of so many ops fits without an eviction. Then room is taken for it.
   bool HasRoomForSpare(uint64_t ops);
-  void SpareMade(const Executable& spare);
+  void SpareMade(const Executable& spare) { evictor_.SpareMade(spare); }
 
   // Evicts all spares or, where there are none, the executables of the least valuable node that may
   // lose them. False if nothing may go. Called when the device runs out of memory while it makes an
@@ -139,7 +103,7 @@ class Keeper {
   uint64_t GiveMemoryAway(uint64_t bytes, const std::string& why);
 
   // A call of the tree is over: of a budget that others share it keeps what it holds.
-  void Settle() { sharer_.Settle(Shared(held_)); }
+  void Settle() { sharer_.Settle(Shared(held())); }
   struct SettledAtTheEnd {
     ~SettledAtTheEnd() { keeper.Settle(); }
     Keeper& keeper;
@@ -147,7 +111,7 @@ class Keeper {
   // Evicts what is worth the least until the tree holds no more than that, as far as it may go now.
   void GiveUp(const Share& beyond);
 
-  Graveyard& graveyard() { return graveyard_; }
+  Graveyard& graveyard() { return evictor_.graveyard(); }
 
  private:
   // By how much something is over a budget.
@@ -156,34 +120,7 @@ class Keeper {
     uint64_t bytes = 0;
     bool any() const { return executables > 0 || bytes > 0; }
   };
-  using NodeSet = absl::flat_hash_set<const Node*>;
 
-  std::vector<Node*> AllNodes(Node* from) const;  // parents before children
-  NodeSet OnPath() const;
-  double UsesOf(Node* node);
-  Standing StandingOf(Variant* variant);
-  // The same, but bring nothing up to date.
-  double SeenUsesOf(const Node& node) const;
-  Standing SeenStandingOf(const Variant& variant) const;
-  // With the call that is under way, whether that is noted already or not.
-  Standing StandingWithThisCall(const Variant& variant) const;
-  bool IsFull(const Function& function) const {
-    return function.places >= budget_.shapes_of_function;
-  }
-  // The shape whose place the variant has earned, among its function's shapes or among all.
-  Place PlaceOfRival(const Variant& variant, bool of_function) const;
-  void Forget(Function* function, absl::Span<Variant* const> variants);
-  // Erases what the nodes remember of these variants.
-  void ForgetAtNodes(const absl::flat_hash_set<uint32_t>& variants);
-  // How much would be gained if the whole node went (AsNode), or its executables alone.
-  Candidate AsNode(Node* node, bool pinned);
-  Candidate AsExecutables(Node* node, bool pinned);
-  double UsesBelow(Node* node);
-
-  void Count(Reason reason, CallEdge edge, uint64_t gone) {
-    (*counts_)[static_cast<size_t>(reason)] += gone;
-    tally_->Count(edge, reason, gone);
-  }
   // The excess if one more executable of `bytes` bytes were made.
   Excess ExcessWith(const Holdings& held, uint64_t bytes) const;
   static Share Shared(const Holdings& held) {
@@ -195,8 +132,6 @@ class Keeper {
   bool TakeRoomForNode();
   // Evicts the recording without others below it that is worth the least. False if none may go.
   bool EvictOneLeaf();
-  // The path in force, and what is replayed now with all before it.
-  NodeSet InForce(const Node* replays) const;
   // Whether that much would be unmapped if all recordings went that may.
   bool HaveRecordings(uint64_t bytes, const Node* replays) const;
   // Up to so many; returns how many went.
@@ -204,35 +139,15 @@ class Keeper {
   bool GiveUpOneForMemory(const Node* replays, const std::string& why);
   void PayRent(const Node& node, const std::string& why);
   absl::Status NoRoomFor(const Variant& variant) const;
-  void Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable);
-  void EvictSpare(const Node& node, size_t number, Section* section);
-  // Evicts all spares, also those on the path in force: they only save time. Returns how many.
-  uint64_t DropSpares();
-  // Returns how many executables the node had.
-  uint64_t EvictExecutables(Node* node);
-  void EvictLeaf(Node* node);
-  void EvictSubtree(Node* node, Reason reason);
-  void EvictShape(Variant* variant);
-  void Detach(Node* node);
-
   // The budget never changes: any thread may read it.
   const TreeBudget budget_;
   Sharer sharer_;
-  // Used by the tree's caller only, as is all that follows; `held_` is read by threads that look,
-  // too, while no call runs.
+  // Used by the tree's caller only, as is all that follows; what is held is read by threads that
+  // look, too, while no call runs.
   StepMemory* const memory_;
-  const Path* const path_;
-  Node* const root_;
-  ReasonCounts* const counts_;
-  CallTally* const tally_;
-  const std::function<void(const Node&, size_t, const Executable&)> evicts_;
-  uint64_t now_ = 0;
-  Holdings held_;
-  uint64_t spares_ = 0;  // of the executables
-  std::vector<Variant*> placed_;  // the variants that have a place
-  Admission admission_;           // to the tree's places
-  Ghosts ghosts_;                 // of variants that were forgotten
-  Graveyard graveyard_;
+  NodeWorth nodes_;
+  Evictor evictor_;
+  ShapePlaces shapes_;
 };
 
 }  // namespace graphtree

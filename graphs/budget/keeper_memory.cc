@@ -49,8 +49,8 @@ uint64_t Keeper::GiveMemoryAway(uint64_t bytes, const std::string& why) {
 }
 
 bool Keeper::HaveRecordings(uint64_t bytes, const Node* replays) const {
-  std::vector<CheckpointId> stay = {root_->checkpoint};
-  for (const Node* node : InForce(replays)) stay.push_back(node->checkpoint);
+  std::vector<CheckpointId> stay = {nodes_.root().checkpoint};
+  for (const Node* node : nodes_.InForce(replays)) stay.push_back(node->checkpoint);
   return memory_->pool().memory().MostToRelease(stay) >= bytes;
 }
 
@@ -61,21 +61,15 @@ uint64_t Keeper::GiveUpForMemory(uint64_t most, const Node* replays, const std::
   return gone;
 }
 
-Keeper::NodeSet Keeper::InForce(const Node* replays) const {
-  NodeSet nodes = OnPath();
-  for (const Node* node = replays; node != nullptr; node = node->parent) nodes.insert(node);
-  return nodes;
-}
-
 // By the memory that they hold, and not by that of their executables.
 bool Keeper::GiveUpOneForMemory(const Node* replays, const std::string& why) {
-  const NodeSet pinned = InForce(replays);
+  const NodeSet pinned = nodes_.InForce(replays);
   std::vector<Node*> leaves;
   std::vector<Candidate> candidates;
-  for (Node* node : AllNodes(root_)) {
+  for (Node* node : nodes_.All()) {
     if (!node->children.empty()) continue;
     leaves.push_back(node);
-    Candidate candidate = AsNode(node, pinned.contains(node));
+    Candidate candidate = nodes_.AsNode(node, pinned.contains(node));
     candidate.bytes = BytesOf(*node);
     candidates.push_back(candidate);
   }
@@ -83,8 +77,8 @@ bool Keeper::GiveUpOneForMemory(const Node* replays, const std::string& why) {
   if (least == candidates.size()) return false;
   Node& node = *leaves[least];
   PayRent(node, why);
-  Count(Reason::kMemoryEvicted, EdgeOf(node), 1);
-  EvictLeaf(&node);
+  evictor_.Count(Reason::kMemoryEvicted, EdgeOf(node), 1);
+  evictor_.Leaf(&node);
   return true;
 }
 
@@ -94,11 +88,11 @@ void Keeper::PayRent(const Node& node, const std::string& why) {
   Variant& variant = *node.variant;
   variant.warm = false;
   // Several recordings of a shape that go at a time are one cause.
-  if (variant.given_up_at != now_ || variant.given_up_for.empty()) {
+  if (variant.given_up_at != nodes_.now() || variant.given_up_for.empty()) {
     variant.rent = RentAfterGivingUp(variant.rent, node.replays, budget_.retry_after);
   }
   variant.pause = std::max(variant.pause, variant.rent);
-  variant.given_up_at = now_;
+  variant.given_up_at = nodes_.now();
   variant.given_up_for = why;
 }
 

@@ -1,6 +1,5 @@
 // Looks for room in the budgets, the tree's own and the one that it shares; evicts to make room.
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,13 +8,44 @@
 
 namespace graphtree {
 
+void Keeper::BeginCall(uint64_t now, StreamLife* last) {
+  SetNow(now);
+  graveyard().Tidy(last);
+}
+
+bool Keeper::EvictFunction(Function* function) {
+  const auto is_its = [function](const Node& node) {
+    return node.variant != nullptr && node.variant->function == function;
+  };
+  const NodeSet on_path = nodes_.OnPath();
+  std::vector<Node*> tops;
+  NodeSet below;  // the topmost of the function's nodes, and all nodes below them
+  for (Node* node : nodes_.All()) {
+    if (below.contains(node->parent)) {
+      below.insert(node);
+    } else if (is_its(*node) && !on_path.contains(node)) {
+      below.insert(node);
+      tops.push_back(node);
+    }
+  }
+  for (Node* top : tops) evictor_.Subtree(top, Reason::kFunctionEvicted);
+  Settle();
+  for (const Node* node : on_path) {
+    if (is_its(*node)) return false;
+  }
+  shapes_.ForgetAll(function);
+  return true;
+}
+
 absl::Status Keeper::RoomForNode(const Variant& variant) {
-  const Node* parent = path_->current();
+  const Node* parent = nodes_.current();
   const auto siblings = parent->by_variant.find(variant.id);
   if (siblings != parent->by_variant.end() && siblings->second.size() >= budget_.siblings) {
     std::vector<Candidate> candidates;
-    for (Node* sibling : siblings->second) candidates.push_back({.uses = UsesBelow(sibling)});
-    EvictSubtree(siblings->second[LeastWorth(candidates)], Reason::kSiblingEvicted);
+    for (Node* sibling : siblings->second) {
+      candidates.push_back({.uses = nodes_.UsesBelow(sibling)});
+    }
+    evictor_.Subtree(siblings->second[LeastWorth(candidates)], Reason::kSiblingEvicted);
   }
   // One leaf goes at a time: a node whose last child has gone may go next.
   while (!TakeRoomForNode()) {
@@ -25,33 +55,33 @@ absl::Status Keeper::RoomForNode(const Variant& variant) {
 }
 
 bool Keeper::TakeRoomForNode() {
-  if (held_.nodes >= budget_.nodes) return false;
-  const Share with_it = Shared(held_) + Share{.nodes = 1};
+  if (evictor_.held().nodes >= budget_.nodes) return false;
+  const Share with_it = Shared(evictor_.held()) + Share{.nodes = 1};
   if (sharer_.Cover(with_it)) return true;
   sharer_.NoteNoRoom(with_it);
   return false;
 }
 
 bool Keeper::EvictOneLeaf() {
-  const NodeSet pinned = OnPath();
+  const NodeSet pinned = nodes_.OnPath();
   std::vector<Node*> leaves;
   std::vector<Candidate> candidates;
-  for (Node* node : AllNodes(root_)) {
+  for (Node* node : nodes_.All()) {
     if (!node->children.empty()) continue;
     leaves.push_back(node);
-    candidates.push_back(AsNode(node, pinned.contains(node)));
+    candidates.push_back(nodes_.AsNode(node, pinned.contains(node)));
   }
   const size_t least = LeastWorth(candidates);
   if (least == candidates.size()) return false;
-  Count(Reason::kNodeEvicted, EdgeOf(*leaves[least]), 1);
-  EvictLeaf(leaves[least]);
+  evictor_.Count(Reason::kNodeEvicted, EdgeOf(*leaves[least]), 1);
+  evictor_.Leaf(leaves[least]);
   return true;
 }
 
 absl::Status Keeper::NoRoomFor(const Variant& variant) const {
   const std::string recording = absl::StrCat("recording '", variant.function->name, "' as number ",
-                                             OnPath().size(), " of its path: ");
-  if (held_.nodes >= budget_.nodes) {
+                                             nodes_.OnPath().size(), " of its path: ");
+  if (evictor_.held().nodes >= budget_.nodes) {
     return absl::ResourceExhaustedError(
         absl::StrCat(recording, "the tree's budget is ", budget_.nodes,
                      " nodes, and all of them are on this path; raise TreeBudget::nodes"));
@@ -73,13 +103,13 @@ Keeper::Excess Keeper::ExcessWith(const Holdings& held, uint64_t bytes) const {
 }
 
 void Keeper::GiveUp(const Share& beyond) {
-  while (held_.nodes > beyond.nodes && EvictOneLeaf()) {
+  while (evictor_.held().nodes > beyond.nodes && EvictOneLeaf()) {
   }
   const auto has_too_many = [&] {
-    return held_.executables > beyond.executables ||
-           held_.executable_bytes > beyond.executable_bytes;
+    return evictor_.held().executables > beyond.executables ||
+           evictor_.held().executable_bytes > beyond.executable_bytes;
   };
-  while (has_too_many() && EvictOneExecutable(Reason::kExecutableEvicted, *root_)) {
+  while (has_too_many() && EvictOneExecutable(Reason::kExecutableEvicted, nodes_.root())) {
   }
   Settle();
 }
@@ -87,26 +117,26 @@ void Keeper::GiveUp(const Share& beyond) {
 absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   const uint64_t bytes = ExecutableBytes(ops);
   const auto held_with_node = [&] {
-    Holdings held = held_;
+    Holdings held = evictor_.held();
     held.executables += node.executables();
     held.executable_bytes += node.device_bytes();
     return held;
   };
-  if (ExcessWith(held_with_node(), bytes).any()) DropSpares();
+  if (ExcessWith(held_with_node(), bytes).any()) evictor_.AllSpares();
   const Holdings held = held_with_node();
   const Excess over = ExcessWith(held, bytes);
   const Share with_it = Shared(held) + Share{0, 1, bytes};
   if (!over.any() && sharer_.Cover(with_it)) return absl::OkStatus();
-  if (with_it.FitsInto({held_.nodes, budget_.executables, budget_.executable_bytes})) {
+  if (with_it.FitsInto({evictor_.held().nodes, budget_.executables, budget_.executable_bytes})) {
     sharer_.NoteNoRoom(with_it);
   }
-  const NodeSet pinned = OnPath();
+  const NodeSet pinned = nodes_.OnPath();
   std::vector<Node*> nodes;
   std::vector<Candidate> candidates;
-  for (Node* other : AllNodes(root_)) {
+  for (Node* other : nodes_.All()) {
     if (other == &node || other->executables() == 0) continue;
     nodes.push_back(other);
-    candidates.push_back(AsExecutables(other, pinned.contains(other)));
+    candidates.push_back(nodes_.AsExecutables(other, pinned.contains(other)));
   }
   const std::vector<size_t> victims = ChooseVictims(candidates, over.executables, over.bytes);
   if (victims.empty()) {
@@ -124,9 +154,10 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   }
   const Reason reason = over.executables > 0 ? Reason::kExecutableEvicted : Reason::kBytesEvicted;
   for (size_t victim : victims) {
-    Count(reason, EdgeOf(*nodes[victim]), EvictExecutables(nodes[victim]));
+    evictor_.Count(reason, EdgeOf(*nodes[victim]), evictor_.Executables(nodes[victim]));
   }
-  // What was evicted is still taken, and covers the new one; unless nothing had to go.
+  // The tree has not yet returned its share of what it evicted, and that covers the new executable.
+  // Where nothing had to go there is no such share, and others may have taken what was free.
   if (sharer_.Cover(Shared(held_with_node()) + Share{0, 1, bytes})) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       "instantiating a graph of ", ops, " ops, about ", bytes,
@@ -135,45 +166,22 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
 
 bool Keeper::HasRoomForSpare(uint64_t ops) {
   const uint64_t bytes = ExecutableBytes(ops);
-  return !ExcessWith(held_, bytes).any() && sharer_.Cover(Shared(held_) + Share{0, 1, bytes});
-}
-
-void Keeper::SpareMade(const Executable& spare) {
-  ++held_.executables;
-  held_.executable_bytes += spare.device_bytes();
-  ++spares_;
-}
-
-uint64_t Keeper::DropSpares() {
-  const uint64_t all = spares_;
-  if (all == 0) return 0;
-  for (Node* node : AllNodes(root_)) {
-    size_t number = 0;
-    node->VisitSections([&](Section& section) {
-      if (section.spare != nullptr) {
-        EvictSpare(*node, number, &section);
-        section.NoSpare();
-        Count(Reason::kSpareDropped, EdgeOf(*node), 1);
-      }
-      ++number;
-    });
-  }
-  return all;
+  return !ExcessWith(held(), bytes).any() && sharer_.Cover(Shared(held()) + Share{0, 1, bytes});
 }
 
 bool Keeper::EvictOneExecutable(Reason reason, const Node& node) {
-  if (DropSpares() > 0) return true;
-  const NodeSet pinned = OnPath();
+  if (evictor_.AllSpares() > 0) return true;
+  const NodeSet pinned = nodes_.OnPath();
   std::vector<Node*> nodes;
   std::vector<Candidate> candidates;
-  for (Node* other : AllNodes(root_)) {
+  for (Node* other : nodes_.All()) {
     if (other == &node || other->executables() == 0 || pinned.contains(other)) continue;
     nodes.push_back(other);
-    candidates.push_back(AsExecutables(other, false));
+    candidates.push_back(nodes_.AsExecutables(other, false));
   }
   if (candidates.empty()) return false;
   Node* least = nodes[LeastWorth(candidates)];
-  Count(reason, EdgeOf(*least), EvictExecutables(least));
+  evictor_.Count(reason, EdgeOf(*least), evictor_.Executables(least));
   return true;
 }
 

@@ -32,7 +32,7 @@ class Sharer {
   Sharer(const Sharer&) = delete;
   Sharer& operator=(const Sharer&) = delete;
 
-  // What the tree could hold now if it took all that is free.
+  // The most that the tree could hold now: its share, and all that is free.
   Share Most() const {
     constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
     return budget_ == nullptr ? Share{kNoLimit, kNoLimit, kNoLimit} : taken_ + budget_->free();

@@ -1,4 +1,4 @@
-// Puts the pieces one behind the other.
+// Appends piece after piece to one vector.
 #include "graphs/check/byte_reader.h"
 
 #include <cstdint>

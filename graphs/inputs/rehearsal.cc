@@ -1,4 +1,4 @@
-// Maps one small piece of memory behind all addresses of a rehearsal.
+// Maps one small piece of memory again and again, under all addresses of a rehearsal.
 #include "graphs/inputs/rehearsal.h"
 
 #include <utility>

@@ -42,7 +42,8 @@ class Rehearsal {
   Rehearsal& operator=(const Rehearsal&) = delete;
   ~Rehearsal();
 
-  // Where an input is in the rehearsal; its own address if it is not sought.
+  // The address at which the rehearsal has an input: another one, or the input's own where no
+  // library takes it.
   Address PlaceOf(uint32_t input, Address own) const;
   // Keeps the graph that was recorded, and lists its ops now, while all memory exists that they
   // name.

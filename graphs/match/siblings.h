@@ -1,5 +1,6 @@
-// The recordings that a call cannot tell apart by its inputs: they differ in what was alive when
-// each was made, or in what a look-up does not compare.
+// Recordings of one function at one place that a call cannot tell apart by its inputs. They differ
+// in which outputs were alive when each was made; or in something that is compared only afterwards,
+// such as an input that is taken at any address.
 //
 //   a few    tried one by one
 //   many     first those that were made around exactly what is alive now, by a hash over it; then

@@ -98,7 +98,7 @@ TEST_F(StorageHomeTest, UsingAStaleTensorIsAnErrorThatExplains) {
   home_->Close();
 }
 
-// What is in the step region, or owns no block, is another's behind its step.
+// Bytes in the step region, and of a storage without a block, are another's after their step.
 TEST(StorageHomeGroundTest, SaysWhatEndsWithAStepAndWhetherItIsParked) {
   bool parked = false;
   StorageHome::Ground ground;

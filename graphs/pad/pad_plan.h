@@ -46,8 +46,9 @@ enum class PadWay : uint8_t {
 struct PadPlan {
   PadWay way = PadWay::kCopy;
   const Layout* layout = nullptr;  // of the result
-  // Of a copy: what its run asks for. As many as the tensor has asked for behind its first byte
-  // where the strides stay, so that the next pad finds what it would find after one in place.
+  // Of a copy: the bytes that its run asks for. Where the strides stay they are as many as the
+  // tensor has asked for from its first byte on, so that a later pad finds the same room that it
+  // would find after a pad in place.
   uint64_t copy_bytes = 0;
   // Only the block's room is lacking for the pad to be in place: it would take a block of so many
   // bytes. Else 0.

@@ -30,7 +30,7 @@ namespace graphtree {
 
 class CaptureListeners {
  public:
-  // What is listened for.
+  // What a capture is to find out about its body.
   struct Wishes {
     absl::Span<const Value> inputs;      // as the body is given them
     std::vector<const Storage*> pinned;  // of the caller's inputs that come at one address only

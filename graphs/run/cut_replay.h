@@ -53,7 +53,7 @@ class CutReplay {
   Reason WhySpoilt() const;
   // How many parts have run so far.
   uint64_t parts_run() const { return parts_run_; }
-  // What the parts asked for: objects that their work needs until it is done, among others.
+  // The requests of the parts that ran, such as objects that their work needs until it is done.
   BodyRequests TakeRequests() { return parts_.TakeRequests(); }
   // Takes the call's effects back; a failure says what could not be.
   absl::Status UndoEffects();

@@ -232,7 +232,7 @@ void EagerRunner::RunBody(const Call& call, Stream& stream, const AlignedInputs&
   run->outputs = needs_.body.Run(call.function, *on, *inputs);
   on->SetWatch(nullptr);
   on->Fail(EndStrayCapture(stream));
-  // What was launched needs them until it has run, whatever comes of the call.
+  // The ops that were launched need these objects until they have run, whatever comes of the call.
   needs_.functions.keeper().graveyard().Add(std::exchange(on->requests().keep_alive, {}));
   aligned.Redirect(&run->outputs);
   // Before anything looks at what is held, and forgets it.

@@ -3,8 +3,10 @@
 //   Pass     keeps a call or a step in for as long as it lives; a second one is refused (gate.h)
 //   Running  notes the function whose body or part runs now, which those errors name
 //   Lose     the tree is lost: every later call gets the first failure (pending_errors.h)
+//   Close    a body has closed its own tree: the call takes the tree out, and ends it at its end
 //
-// Threads: any. Cost of a pass: one atomic operation.
+// Threads: any, but for a tree that is closed inside: the caller's. Cost of a pass: one atomic
+// operation.
 #ifndef GRAPHTREE_GRAPHS_RUN_ENTRANCE_H_
 #define GRAPHTREE_GRAPHS_RUN_ENTRANCE_H_
 
@@ -22,6 +24,15 @@
 #include "graphs/run/pending_errors.h"
 
 namespace graphtree {
+
+class TreeCore;
+
+// A tree that ends with this pointer.
+struct EndTree {
+  void (*end)(TreeCore* core) = nullptr;
+  void operator()(TreeCore* core) const { end(core); }
+};
+using ClosedTree = std::unique_ptr<TreeCore, EndTree>;
 
 class Entrance {
  public:
@@ -77,6 +88,11 @@ class Entrance {
   void NoteMissedStep();
   // The tree is lost because of `why`. Returns the error that every later call gets.
   absl::Status Lose(const Function& function, absl::string_view what, const absl::Status& why);
+  // The tree is closed by a body of its own call, or by an object that the call let go. That call
+  // takes the tree out while it is inside, and lets it end when it has left.
+  void CloseInside(ClosedTree tree) { closed_inside_ = std::move(tree); }
+  bool is_closed_inside() const { return closed_inside_ != nullptr; }
+  ClosedTree TakeClosed() { return std::move(closed_inside_); }
   // The error of a call whose body closed its tree.
   static absl::Status ClosedInside(const Function& function);
   // For the error of a request that is allowed between calls only: "inside of a body of its tree".
@@ -87,6 +103,7 @@ class Entrance {
   Gate gate_;
   PendingErrors pending_errors_;
   std::atomic<const std::string*> running_{nullptr};
+  ClosedTree closed_inside_;  // used by the thread that is in the tree
 };
 
 }  // namespace graphtree

@@ -134,11 +134,11 @@ void Functions::NoteShape(const Call& call, Shape* shape) {
     ++next_variant_;
     AddVariant(std::move(shape->newcomer));
   }
-  keeper_.Called(variant);
+  keeper_.shapes().Called(variant);
   variant->DoubtHidden();
   shape->doubts_hidden = false;
   if (!is_new) return;
-  keeper_.NewShape(&call.function, variant);
+  keeper_.shapes().NewShape(&call.function, variant);
   journal_.TellOfShapes(call.function);
 }
 

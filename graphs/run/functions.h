@@ -36,7 +36,7 @@
 
 namespace graphtree {
 
-// What a call's sizes mean for its function.
+// What is known of a call from its sizes.
 struct Shape {
   SizeVerdict size = SizeVerdict::kMayBeRecorded;
   Variant* variant = nullptr;         // null for a size that may not be recorded

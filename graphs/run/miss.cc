@@ -51,7 +51,7 @@ void Misses::Look(Call& call, bool is_again, Miss* miss) const {
   // Who records and launches nothing has asked for just that.
   facts.pause = call.launches ? variant.pause : 0;
   facts.was_given_up = !variant.given_up_for.empty();
-  miss->place = functions_.keeper().PlaceFor(variant);
+  miss->place = functions_.keeper().shapes().PlaceFor(variant);
   facts.has_place = miss->place.is_there;
   facts.writes_overlap = WrittenInputsOverlap(call.inputs, variant.mutates);
   LookAtInputs(call, miss);

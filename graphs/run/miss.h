@@ -28,7 +28,7 @@
 #include <optional>
 #include <vector>
 
-#include "graphs/budget/keeper.h"
+#include "graphs/budget/shape_places.h"
 #include "graphs/match/input_roles.h"
 #include "graphs/recording/node.h"
 #include "graphs/run/books.h"
@@ -49,7 +49,7 @@ struct Miss {
   CallRoles roles;
   std::vector<bool> moved;        // by input; empty if nothing was pinned at this place
   bool tries_pins_again = false;  // inputs that moved are pinned once more
-  Keeper::Place place;            // for the shape
+  ShapePlaces::Place place;       // for the shape
   Rerecords rerecords;            // the counts at this place, after this call
 };
 

@@ -27,11 +27,11 @@ void MissNotes::Note(const Call& call, const Decision& decision, Miss* miss) {
 // shapes.
 void MissNotes::NotePlace(const Decision& decision, const Miss& miss, Variant* variant) {
   if (decision.rule <= Rule::kWorksElsewhere) return;
-  functions_.keeper().NotePlace(variant, miss.place);
+  functions_.keeper().shapes().NotePlace(variant, miss.place);
   if (decision.rule < Rule::kRerecordedTooOften) return;
   Node& here = *books_.path().current();
   if (here.unexpected.contains(variant->id)) here.unexpected[variant->id] = miss.rerecords;
-  if (decision.rule > Rule::kNoPlace) functions_.keeper().TakePlace(variant, miss.place);
+  if (decision.rule > Rule::kNoPlace) functions_.keeper().shapes().TakePlace(variant, miss.place);
 }
 
 void MissNotes::NoteStep(const Miss& miss, const Call& call) {

@@ -46,7 +46,7 @@
 
 namespace graphtree {
 
-// What a call is to be compared by, and where the answer goes.
+// How exactly a replay must agree with its body, and where the answer goes.
 struct CompareWith {
   Tolerance tolerance;
   ParityResult* result = nullptr;
@@ -71,13 +71,13 @@ class ParityCheck {
     DType type = DType::kU8;
     std::optional<size_t> output;
   };
-  // What a run has handed out, and left by place.
+  // The outputs that a run has handed out, and the bytes that it has left at each place.
   struct Left {
     OutputForms forms;
     std::vector<Place> places;
     std::vector<Bytes> bytes;
   };
-  // What a run has launched.
+  // The ops that a run has launched.
   struct Traced {
     std::vector<TracedOp> ops;
     bool has_opaque = false;

@@ -62,7 +62,8 @@ absl::Status Replayer::ReplayHolding(Node* node, Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(CheckWhatIsHeld(*node, call));
   needs_.ground.memory->TellOwners(node->held, call.stream);
   absl::Status status = ReplayChosen(node, call);
-  // Parts may have called these owners, who then went on behind the first sections alone.
+  // Parts may have called these owners: then they went on after the first sections, and forgot the
+  // stream.
   needs_.ground.memory->TellOwners(node->held, call.stream);
   return status;
 }

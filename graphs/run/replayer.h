@@ -83,10 +83,11 @@ class Replayer {
   }
 
  private:
-  // What the recording uses without being given it may be used, and its owners learn of the stream.
+  // For a recording that uses tensors without being given them: checks that they may be used, and
+  // tells their owners of the stream.
   absl::Status ReplayHolding(Node* node, Call& call);
   absl::Status ReplayChosen(Node* node, Call& call);
-  // What the recording uses without being given it, and the inputs that it hands out as kept.
+  // Checks those tensors, and the inputs that the recording hands out as kept outputs.
   absl::Status CheckWhatIsHeld(const Node& node, const Call& call) const;
   absl::Status CheckFirst(const Node& node, Call& call);
   absl::Status BringBack(Node* node);
