@@ -198,9 +198,9 @@ void HandOutAll(const BodyRun& run, PyObject* returned) {
   const Owned items(PySequence_Fast(returned, "the model returns a list or tuple"));
   if (items.object == nullptr) RaisePythonError();
   const size_t count = static_cast<size_t>(PySequence_Fast_GET_SIZE(items.object));
-  TORCH_CHECK(count < run.function->parts->most_outputs, "graphtree: '", run.function->parts->name,
-              "' returns ", count, " outputs, and its call has room for ",
-              run.function->parts->most_outputs - 1);
+  const Function::Parts& parts = *run.function->parts;
+  TORCH_CHECK(count < parts.most_outputs, "graphtree: '", parts.name, "' returns ", count,
+              " outputs, and its call has room for ", parts.most_outputs - 1);
   Tensors tensors(count);
   run.call->passed.assign(count, at::Tensor());
   run.call->storages.assign(count, c10::Storage());
@@ -241,7 +241,12 @@ class BodyRandom {
       CheckLauncher(Gt().gt_launcher_random(run_.on, tree.generator, captured_->End(), &end));
     } else if (!run_.call->was_captured) {
       const RandomPlace after = TorchRandomPlace(tree.index);
-      if (after.offset != before_.offset) run_.function->parts->draws = true;
+      if (after.seed != before_.seed || after.offset <= before_.offset) return;
+      // The tree is to know of all generators before it records.
+      run_.function->parts->draws = true;
+      gt_random_state drawn = {};
+      CheckLauncher(Gt().gt_launcher_random(run_.on, tree.generator,
+                                            after.offset - before_.offset, &drawn));
     }
   }
 
@@ -251,8 +256,8 @@ class BodyRandom {
   std::optional<CapturedRandom> captured_;
 };
 
-// A workspace that a library keeps lies in the memory of whoever allocated it: none outlives a body,
-// and none of torch's is in one.
+// A workspace that a library keeps lies in the memory of whoever allocated it: none outlives a
+// body, and none of torch's is in one.
 void ClearWorkspaces() {
   PyObject* const result = CallHook(Hook::kClearWorkspaces);
   if (result == nullptr) RaisePythonError();
@@ -305,6 +310,7 @@ gt_error RunBody(void* context, gt_launcher on) {
   gt_error error = nullptr;
   if (result == nullptr) {
     Call* const call = function->parts->current;
+    for (PyObject*& part : call->raised) Py_CLEAR(part);
     PyErr_Fetch(&call->raised[0], &call->raised[1], &call->raised[2]);
     // A capture without a place for random numbers: the next recording makes one.
     if (call->was_captured) function->parts->draws = true;

@@ -212,8 +212,8 @@ void CallTree(const Asked& asked) {
   }
 }
 
-// A tensor of a tree that nobody else holds shall be the library's alone in a replay, as it was when
-// the function was recorded. With Python's lock.
+// A tensor of a tree that nobody else holds shall be the library's alone in a replay, as it was
+// when the function was recorded. With Python's lock.
 void HandOver(Function::Parts* parts, Call* call) {
   if (!parts->was_recorded) return;
   for (size_t i = 0; i < call->objects.size(); ++i) {
@@ -273,9 +273,16 @@ PyObject* TellPython(const Asked& asked) {
   PyObject* const route = PyUnicode_FromString(
       call.must_run_plain ? "mutation" : call.may_warn ? "pending" : "body");
   if (route == nullptr) return nullptr;
+  // Of a recording that failed, after which the call ran eagerly.
+  PyObject* const failed = call.raised[1] != nullptr && call.error == nullptr
+                               ? PyObject_Str(call.raised[1]) : Py_NewRef(Py_None);
   PyObject* const result =
-      PyObject_CallFunction(asked.function->after_body, "OOii", asked.function, route,
-                            static_cast<int>(call.route), static_cast<int>(call.reason));
+      failed == nullptr ? nullptr
+                        : PyObject_CallFunction(asked.function->after_body, "OOiiO",
+                                                asked.function, route,
+                                                static_cast<int>(call.route),
+                                                static_cast<int>(call.reason), failed);
+  Py_XDECREF(failed);
   Py_DECREF(route);
   return result;
 }

@@ -88,7 +88,7 @@ struct Function {
   vectorcallfunc vectorcall;
   PyObject* weak_references;
   PyObject* model;       // the body: a list in, a list or tuple out
-  PyObject* after_body;  // told of each call that ran the body, or failed: (function, route, reason)
+  PyObject* after_body;  // told of each call that was no replay, and why
   struct Parts;
   Parts* parts;
 };

@@ -1,8 +1,8 @@
 // What torch's storages hold of a tree's memory: the context of their DataPtr.
 //
-//   torch storage --DataPtr{address, Hold, &Hold::Drop}--> Hold { one handle of the tree's storage }
-//        ^                                                   |
-//        `---------- weak: to be told when it is stale ------'   in the list of its tree
+//   torch storage --DataPtr{address, Hold, &Drop}--> Hold { a handle of the tree's storage }
+//        ^                                             |
+//        `------- weak: to be told when it is stale ---'   in the list of its tree
 //
 // A storage that dies drops its hold, on whatever thread, and the tree learns of the death from the
 // handle. When a step ends whoever holds an output of it is told at the next access, in torch's

@@ -73,7 +73,8 @@ void Call::DropObjects() {
 
 void Call::DropValues() {
   for (size_t i = 0; i < values.size(); ++i) {
-    if (given[i] == GivenAs::kTrees && values[i].kind == GT_TENSOR && values[i].storage != nullptr) {
+    const bool is_own = given[i] == GivenAs::kTrees && values[i].kind == GT_TENSOR;
+    if (is_own && values[i].storage != nullptr) {
       Ignore(Gt().gt_release(values[i].storage));
     }
     values[i] = gt_nothing();

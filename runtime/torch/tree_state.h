@@ -1,8 +1,8 @@
 // What the adaptor knows of one tree: who calls it, and where its path stands in torch's terms.
 //
-//   torch's generations     each outer call of a compiled function, or mark_step_begin, is a new one
-//   our steps               the path ends, and held outputs go stale, when the generation is new,
-//                           no forward waits for its backward, and no recording goes on from here
+//   torch's generations   each outer call of a compiled function, or mark_step_begin, is a new one
+//   our steps             the path ends, and held outputs go stale, when the generation is new, no
+//                         forward waits for its backward, and no recording goes on from here
 //
 //   kNone --call--> kWarmUp --> kRecording --> kReplay      the route of the last call
 //

@@ -36,6 +36,7 @@ class GraphFunction:
     def __init__(self, body: Callable[..., Any], static: Sequence[int],
                  mutated: Sequence[int]) -> None:
         functools.update_wrapper(self, body, updated=())
+        self.__name__ = str(getattr(body, "__name__", type(body).__name__))
         self._body = body
         self._static, self._mutated = tuple(static), tuple(mutated)
         self._made: Dict[Any, Callable[[List[Any]], Any]] = {}
@@ -52,8 +53,8 @@ class GraphFunction:
         weights = self._weights()
         self._check(tensors, weights)
         others = tuple(_TENSOR if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves)
-        key = (shape, others, tuple(map(type, others)), tuple(map(_key_of, tensors)), torch.is_grad_enabled(),
-               torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"))
+        key = (shape, others, tuple(map(type, others)), tuple(map(_key_of, tensors)),
+               torch.is_grad_enabled(), torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"))
         try:
             made = self._made.get(key)
         except TypeError as why:

@@ -105,7 +105,7 @@ class TreeManager:
             torch.cuda.synchronize()
             self.tree = graphtree.Tree(
                 _device(device_index), pool_bytes=self.options.pool_bytes, initial_bytes=initial,
-                strict=self.options.strict, rerecord_limit=rerecord_limit(), warn=self._warn)
+                strict=self.options.strict, rerecord_limit=rerecord_limit(), warn=_warner(self))
         self._generator = graphtree.Generator(0)
         self._native = _native.native()
         self._state = self._native.new_tree(self.tree.device.handle, self.tree.handle,
@@ -146,8 +146,8 @@ class TreeManager:
         self.id_to_mode[identity] = mode
         self.notes[number] = notes
         made = self._native.new_function(
-            self._state, _body_of(model), _teller(self), "%s #%d" % (notes.name, number), _MODES[mode.name],
-            len(inputs), list(static_input_idxs), list(mutated_input_idxs), held,
+            self._state, _body_of(model), _teller(self), "%s #%d" % (notes.name, number),
+            _MODES[mode.name], len(inputs), list(static_input_idxs), list(mutated_input_idxs), held,
             notes.stack_traces, _input_names(placeholders, len(inputs)),
             bool(inductor_config.triton.force_cudagraphs_warmup), number)
         notes.compiled = weakref.ref(made)
@@ -171,7 +171,7 @@ class TreeManager:
         """Newer versions of torch say so of a model that is not settled."""
 
     def shutdown(self) -> None:
-        """Recordings go, and calls are errors from here on; outputs stay good while they are held."""
+        """Recordings go, and calls are errors from here on; outputs that are held stay good."""
         if self.is_shut_down:
             return
         self.is_shut_down = True
@@ -181,8 +181,8 @@ class TreeManager:
 
     # ---- What is told of calls that were no replays ----------------------------------------------
 
-    def _tell(self, number: int, what: str, route: graphtree.Route,
-              reason: Optional[str]) -> None:
+    def _tell(self, number: int, what: str, route: graphtree.Route, reason: Optional[str],
+              failed: Optional[str]) -> None:
         notes = self.notes[number]
         if what == "pending":
             self.warned_functions.add(notes.wrapped.id)
@@ -199,7 +199,7 @@ class TreeManager:
         elif route is graphtree.Route.WARMED_UP:
             log.debug("[%s] Running warmup function=%s", notes.compile_id, notes.name)
         elif route is graphtree.Route.EAGER:
-            self._tell_eager(notes, reason)
+            self._tell_eager(notes, reason, failed)
 
     def _tell_mutation(self, notes: FunctionNotes) -> None:
         if notes.wrapped.id in self.warned_mutation:
@@ -210,12 +210,14 @@ class TreeManager:
         notes.skipped = get_mutation_stack_trace(notes.wrapped.placeholders, plain)
         log_cudagraph_skip_and_bump_counter(notes.skipped)
 
-    def _tell_eager(self, notes: FunctionNotes, reason: Optional[str]) -> None:
+    def _tell_eager(self, notes: FunctionNotes, reason: Optional[str],
+                    failed: Optional[str]) -> None:
         if reason in (None, "excluded", "long_step") or notes.skipped:
             return
         assert reason is not None
-        notes.skipped = "skipping cudagraphs due to %s: '%s' runs eagerly, as %s" % (
-            reason, notes.name, graphtree.reason_sentence(reason))
+        notes.skipped = "skipping cudagraphs due to %s: '%s' runs eagerly, as %s%s" % (
+            reason, notes.name, graphtree.reason_sentence(reason),
+            " with: " + failed if failed else "")
         log_cudagraph_skip_and_bump_counter(notes.skipped)
 
     # ---- What tests and tools look at ------------------------------------------------------------
@@ -266,6 +268,17 @@ class TreeManager:
         return iter(roots_of(self))
 
 
+def _warner(manager: TreeManager) -> Callable[[str], None]:
+    """What the tree warns with; it does not hold the manager, which holds the tree."""
+    held = weakref.ref(manager)
+
+    def warn(text: str) -> None:
+        to = held()
+        if to is not None:
+            to._warn(text)
+    return warn
+
+
 def _compile_id_among(rest: Tuple[Any, ...]) -> Any:
     """Of what torch says behind the mutated inputs, whatever the version."""
     for value in rest:
@@ -274,21 +287,14 @@ def _compile_id_among(rest: Tuple[Any, ...]) -> Any:
     return None
 
 
-def _teller(manager: TreeManager) -> Callable[[Any, str, int, int], None]:
+def _teller(manager: TreeManager) -> Callable[..., None]:
     """What a Function calls; it does not hold the manager."""
     held = weakref.ref(manager)
 
-    def tell(function: Any, what: str, route: int, reason: int) -> None:
+    def tell(function: Any, what: str, route: int, reason: int, failed: Optional[str]) -> None:
         to = held()
         if to is None:
             return
         name = graphtree.reason_names()[reason] if reason >= 0 else None
-        to._tell(function.number, what, graphtree.Route(route), name)
+        to._tell(function.number, what, graphtree.Route(route), name, failed)
     return tell
-
-
-def all_devices() -> List[graphtree.Device]:
-    """That were opened for torch."""
-    return list(_devices.values())
-
-
