@@ -100,9 +100,9 @@ PyObject* LookAtTree(PyObject*, PyObject* capsule) {
       "{s:K,s:K,s:K,s:K,s:K,s:i,s:L,s:O}", "calls", tree.counts.calls.load(), "bodies",
       tree.counts.bodies.load(), "steps", tree.counts.steps.load(), "carried_inputs",
       tree.counts.carried.load(), "held_outputs",
-      static_cast<unsigned long long>(tree.holds->size()), "path_state", static_cast<int>(tree.state), "generation",
-      static_cast<long long>(tree.generation.load()), "awaits_backward",
-      tree.awaits_backward ? Py_True : Py_False);
+      static_cast<unsigned long long>(tree.holds->size()), "path_state",
+      static_cast<int>(tree.state), "generation", static_cast<long long>(tree.generation.load()),
+      "awaits_backward", tree.awaits_backward ? Py_True : Py_False);
   END_HANDLE_TH_ERRORS
 }
 

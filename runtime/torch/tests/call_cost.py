@@ -73,11 +73,11 @@ def main():
         model = Layers(layers, outputs).cuda().eval()
         xs = [torch.randn(4, 16, device="cuda") for _ in range(outputs)]
         torch._dynamo.reset()
+        theirs = measure(model, xs)
+        torch._dynamo.reset()
         trees.cudagraphify_impl = floor_impl
         floor = measure(model, xs)
         trees.cudagraphify_impl = theirs_impl
-        torch._dynamo.reset()
-        theirs = measure(model, xs)
         torch._dynamo.reset()
         with graphtree.torch.scope():
             ours = measure(model, xs)

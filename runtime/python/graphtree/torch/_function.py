@@ -54,7 +54,8 @@ class GraphFunction:
         self._check(tensors, weights)
         others = tuple(_TENSOR if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves)
         key = (shape, others, tuple(map(type, others)), tuple(map(_key_of, tensors)),
-               torch.is_grad_enabled(), torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"))
+               torch.is_grad_enabled(), torch.is_autocast_enabled("cuda"),
+               torch.get_autocast_dtype("cuda"))
         try:
             made = self._made.get(key)
         except TypeError as why:
