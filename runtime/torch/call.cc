@@ -141,7 +141,9 @@ void PrepareStep(const Asked& asked) {
   if (tree->state == PathState::kNone) return;
   const bool may_end = MayEndStep(asked);
   if (tree->state == PathState::kReplay) {
-    if (may_end && asked.parts->is_warm && !WouldGoOn(asked)) EndStep(asked);
+    // The tree would find out by itself that nothing is held, by way of a miss.
+    const bool ends = may_end || (asked.parts->was_recorded && tree->holds->is_empty());
+    if (ends && asked.parts->is_warm && !WouldGoOn(asked)) EndStep(asked);
     return;
   }
   if (may_end) {

@@ -9,6 +9,7 @@
 
 #include "runtime/torch/body.cc"
 #include "runtime/torch/call.cc"
+#include "runtime/torch/front.cc"
 #include "runtime/torch/function.cc"
 #include "runtime/torch/generator.cc"
 #include "runtime/torch/hold.cc"
@@ -225,7 +226,27 @@ PyObject* NewFunction(PyObject*, PyObject* args) {
   END_HANDLE_TH_ERRORS
 }
 
+// new_front(slow, aligned): what torch's wrapper is, and the inputs that it looks at.
+PyObject* NewFrontOf(PyObject*, PyObject* args) {
+  HANDLE_TH_ERRORS
+  PyObject *slow = nullptr, *aligned = nullptr;
+  std::vector<uint32_t> numbers;
+  if (!PyArg_ParseTuple(args, "OO", &slow, &aligned)) return nullptr;
+  if (!ReadNumbers(aligned, &numbers)) return nullptr;
+  return NewFront(slow, std::move(numbers));
+  END_HANDLE_TH_ERRORS
+}
+
+PyObject* SetFrontFast(PyObject*, PyObject* args) {
+  PyObject *front = nullptr, *function = nullptr;
+  if (!PyArg_ParseTuple(args, "OO", &front, &function)) return nullptr;
+  if (!SetFast(front, function)) return nullptr;
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
+    {"new_front", NewFrontOf, METH_VARARGS, "a callable in the place of torch's wrapper"},
+    {"set_fast", SetFrontFast, METH_VARARGS, "what the callable calls from here on"},
     {"load_library", LoadLibrary, METH_O, "the library that the package has loaded"},
     {"install_allocator", InstallAllocator, METH_NOARGS, "the shim is in front of torch's"},
     {"uninstall_allocator", UninstallAllocator, METH_NOARGS, "torch's own is back"},
@@ -245,6 +266,9 @@ PyModuleDef module = {PyModuleDef_HEAD_INIT, "graphtree_torch", nullptr, -1, met
 }  // namespace graphtree::torch_adaptor
 
 PyMODINIT_FUNC PyInit_graphtree_torch() {
-  if (graphtree::torch_adaptor::FunctionType() == nullptr) return nullptr;
+  if (graphtree::torch_adaptor::FunctionType() == nullptr ||
+      graphtree::torch_adaptor::FrontType() == nullptr) {
+    return nullptr;
+  }
   return PyModule_Create(&graphtree::torch_adaptor::module);
 }

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import functools
 import threading
 from typing import Any, Dict, Iterator, NamedTuple, Optional
 
@@ -17,7 +17,7 @@ import torch
 from torch._inductor import cudagraph_trees as _trees
 
 from . import _native
-from ._manager import TreeManager, live_managers
+from ._manager import TreeManager, cudagraphify_impl, live_managers
 from ._options import Options, check_torch_options
 
 _lock = threading.RLock()
@@ -68,9 +68,11 @@ def install(**options: Any) -> Installed:
         module.install_allocator()
         notes = _recorded_before()
         _before["manager"] = _trees.CUDAGraphTreeManager
-        _before["pid"] = os.getpid()
+        _before["impl"] = _trees.cudagraphify_impl
         TreeManager.options = wanted
         _trees.CUDAGraphTreeManager = TreeManager  # type: ignore[misc,assignment]
+        _trees.cudagraphify_impl = functools.partial(  # type: ignore[assignment]
+            cudagraphify_impl, _before["impl"])
     return Installed("torch._inductor.cudagraph_trees.CUDAGraphTreeManager, and an allocator in "
                      "front of torch's", torch.__version__, notes)
 
@@ -86,6 +88,7 @@ def uninstall() -> str:
         if not _before:
             raise RuntimeError("graphtree.torch is not installed")
         _trees.CUDAGraphTreeManager = _before["manager"]  # type: ignore[misc]
+        _trees.cudagraphify_impl = _before["impl"]
         _before.clear()
         left = len(live_managers())
         if left:

@@ -42,6 +42,24 @@ _managers: "weakref.WeakSet[TreeManager]" = weakref.WeakSet()
 _devices: Dict[int, graphtree.Device] = {}
 
 
+# What stands for torch's wrapper of a model, by the model's identity; the wrapper holds the model.
+_fronts: "Dict[int, weakref.ref[Any]]" = {}
+
+
+def cudagraphify_impl(theirs: Callable[..., Any], model: Callable[..., Any], inputs: List[Any],
+                      static_input_idxs: Sequence[int], *rest: Any, **named: Any) -> Any:
+    """In the place of torch's function of that name: torch's own wrapper, and in front of it, where
+    no size is dynamic, a compiled callable that calls the tree once the model is known."""
+    slow = theirs(model, inputs, static_input_idxs, *rest, **named)
+    if any(isinstance(value, int) for value in inputs):
+        return slow
+    looked_at = _trees.get_input_idxs_to_check(inputs, static_input_idxs)
+    front = _native.native().new_front(slow, list(looked_at))
+    number = id(model)
+    _fronts[number] = weakref.ref(front, lambda _: _fronts.pop(number, None))
+    return front
+
+
 def live_managers() -> List["TreeManager"]:
     """Of all devices and threads."""
     return [manager for manager in list(_managers) if not manager.is_shut_down]
@@ -151,6 +169,9 @@ class TreeManager:
             notes.stack_traces, _input_names(placeholders, len(inputs)),
             bool(inductor_config.triton.force_cudagraphs_warmup), number)
         notes.compiled = weakref.ref(made)
+        front = _fronts.get(id(model))
+        if front is not None and front() is not None:
+            self._native.set_fast(front(), made)
         _trees.get_container(self.device_index).add_strong_reference(made)
         return made, made(inputs)
 
