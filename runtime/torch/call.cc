@@ -136,13 +136,19 @@ bool GoesRound(const Asked& asked) {
   return nodes > 1 && parents.size() != nodes;
 }
 
+bool HasTreesInputs(const Asked& asked) {
+  return std::any_of(asked.call->given.begin(), asked.call->given.end(),
+                     [](GivenAs given) { return given == GivenAs::kTrees; });
+}
+
 void PrepareStep(const Asked& asked) {
   TreeState* const tree = asked.tree;
   if (tree->state == PathState::kNone) return;
   const bool may_end = MayEndStep(asked);
   if (tree->state == PathState::kReplay) {
     // The tree would find out by itself that nothing is held, by way of a miss.
-    const bool ends = may_end || (asked.parts->was_recorded && tree->holds->is_empty());
+    const bool nothing_held = tree->holds->is_empty() && !HasTreesInputs(asked);
+    const bool ends = may_end || (asked.parts->was_recorded && nothing_held);
     if (ends && asked.parts->is_warm && !WouldGoOn(asked)) EndStep(asked);
     return;
   }
@@ -223,11 +229,6 @@ void HandOver(Function::Parts* parts, Call* call) {
   }
 }
 
-bool MayHandOver(const Asked& asked) {
-  return std::any_of(asked.call->given.begin(), asked.call->given.end(),
-                     [](GivenAs given) { return given == GivenAs::kTrees; });
-}
-
 // Without Python's lock.
 void Enter(const Asked& asked) {
   const InTree in_tree(*asked.tree);
@@ -237,7 +238,7 @@ void Enter(const Asked& asked) {
   PrepareStep(asked);
   asked.call->must_run_plain = WritesElsewhere(asked);
   // What the ending step made was to be copied first.
-  if (!asked.is_handed_over && !asked.call->must_run_plain && MayHandOver(asked)) {
+  if (!asked.is_handed_over && !asked.call->must_run_plain && HasTreesInputs(asked)) {
     const PyGILState_STATE gil = PyGILState_Ensure();
     HandOver(asked.parts, asked.call);
     PyGILState_Release(gil);
