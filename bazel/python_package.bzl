@@ -41,6 +41,8 @@ def wheel_test(name):
     command = "//tools:graphtree"
     readme = "//runtime/python:README.md"
     page = "//docs:link_python.md"
+    sources = "//runtime/torch:sources"
+    header = "//runtime/c:graphtree.h"
     python_test(
         name = name,
         size = "medium",
@@ -53,11 +55,15 @@ def wheel_test(name):
             "$(location %s)" % page,
             "$(location //tools/installing:try_page.py)",
             "$(locations %s)" % _PACKAGE,
+            "$(locations %s)" % sources,
+            "$(location %s)" % header,
         ],
         data = [
             _LIBRARY,
             _PACKAGE,
             command,
+            sources,
+            header,
             "make_wheel.py",
             page,
             readme,

@@ -24,8 +24,9 @@ def _tests(file):
 # Where exceptions of other people's code end, and the test of it; and those of allocations.
 _WITH_EXCEPTIONS = ("device/base/guarded_call.cc", "runtime/c/cpp_throws_test.cc",
                     "runtime/c/graphtree.hpp", "runtime/c/own_memory.cc",
-                    "runtime/c/own_memory_test.cc", "tests/outsider/throws.cc",
-                    "tests/runtime/throws.cc", "tests/tree/throws.cc")
+                    "runtime/c/own_memory_test.cc", "runtime/torch/python_errors.cc",
+                    "tests/outsider/throws.cc", "tests/runtime/throws.cc",
+                    "tests/tree/throws.cc")
 
 
 def _without_exceptions(file):
@@ -93,6 +94,7 @@ _ALLOWED = {
     ("delete", "runtime/c/heap_test.cc"): "it replaces operator delete to count",
     ("delete", "tests/bare/node_bytes_bench.cc"): "it replaces operator delete to count",
     ("delete", "tests/tree/hit_cost.cc"): "it replaces operator delete to count",
+    ("thread-local", "runtime/torch/region.cc"): "torch's allocator is asked by thread",
     ("thread-local", "graphs/history/stack_marks.h"): "marks on a thread's own stack",
     ("thread-local", "graphs/inputs/clone_watch.h"): "a nested call runs on its body's thread",
     ("thread-local", "graphs/storage.h"): "a nested call runs on its part's thread",

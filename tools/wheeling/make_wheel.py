@@ -4,6 +4,7 @@
                   --licences FOLDER --readme README.md --to FOLDER FILE...
 
     graphtree/*.py, py.typed             the files, as they are
+    graphtree/torch/                     likewise, and in sources/ what is compiled against torch
     graphtree/libgraphtree.so.1          the library, without symbols
     graphtree/graphtree                  the command line, likewise
     graphtree-VERSION.dist-info/         what installers read, and the licences of what is inside
@@ -125,12 +126,21 @@ def _read(path):
         return file.read()
 
 
+def name_in_wheel(path):
+    """Where a file of the project lies in the wheel."""
+    path = os.path.abspath(path)
+    package = path.rpartition("/runtime/python/")[2]
+    if package != path:
+        return package
+    return "%s/torch/sources/runtime/%s" % (_NAME, path.rpartition("/runtime/")[2])
+
+
 def make(given):
     """Makes the wheel, and returns its path."""
     tag = platform_tag([given.library, given.command])
     about = "%s-%s.dist-info/" % (_NAME, given.version)
-    entries = [("%s/%s" % (_NAME, os.path.basename(path)), _read(path), 0o644)
-               for path in sorted(given.files, key=os.path.basename)]
+    entries = [(name_in_wheel(path), _read(path), 0o644)
+               for path in sorted(given.files, key=name_in_wheel)]
     entries += [(_NAME + "/libgraphtree.so.1", _stripped(given.library), 0o755),
                 (_NAME + "/graphtree", _stripped(given.command), 0o755),
                 (about + "METADATA",

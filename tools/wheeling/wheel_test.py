@@ -67,6 +67,10 @@ class WheelTest(unittest.TestCase):
             self.assertEqual(len(names), len(set(names)))
             for wanted in ("graphtree/__init__.py", "graphtree/_interface.py",
                            "graphtree/py.typed", "graphtree/libgraphtree.so.1",
+                           "graphtree/torch/__init__.py",
+                           "graphtree/torch/sources/runtime/torch/module.cc",
+                           "graphtree/torch/sources/runtime/torch/library.h",
+                           "graphtree/torch/sources/runtime/c/graphtree.h",
                            "graphtree/graphtree", "graphtree-1.2.3.dist-info/RECORD",
                            "graphtree-1.2.3.dist-info/licenses/graphtree.txt"):
                 self.assertIn(wanted, names)
