@@ -30,7 +30,8 @@ constexpr absl::string_view kOthers[] = {
     "GRAPHTREE_KERNEL_CACHE",   "GRAPHTREE_LIBRARY",          "GRAPHTREE_MEMORY_VIZ",
     "GRAPHTREE_NO_CUDA",        "GRAPHTREE_NVRTC",            "GRAPHTREE_OS_RELEASE",
     "GRAPHTREE_PYTHON_SEED",    "GRAPHTREE_SEED",             "GRAPHTREE_SIMULATION_FROM",
-    "GRAPHTREE_SOAK_SECONDS",   "GRAPHTREE_SIMULATION_SEEDS", "GRAPHTREE_SYSTEM_CUDA"};
+    "GRAPHTREE_SOAK_SECONDS",   "GRAPHTREE_SIMULATION_SEEDS", "GRAPHTREE_SYSTEM_CUDA",
+    "GRAPHTREE_TORCH",          "GRAPHTREE_TORCH_CACHE"};
 
 absl::Status Wanted(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("it is to be ", what));
