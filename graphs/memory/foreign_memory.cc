@@ -211,8 +211,9 @@ absl::Status ForeignMemory::GiveBack(Address address, Stream& stream) {
   if (!piece.in_use) return absl::FailedPreconditionError("the foreign block was freed already");
   const bool elsewhere = piece.stream != stream.life();
   if (elsewhere && !recording_ && !has_stopped_ && !piece.lost) {
-    GRAPHTREE_RETURN_IF_ERROR(MayUsePool());
-    GRAPHTREE_RETURN_IF_ERROR(pool_.UseOn(piece.id, stream));
+    // The pool is in the hands of another thread's call and cannot be told of the stream.
+    GRAPHTREE_RETURN_IF_ERROR(is_anothers_() ? AwaitOnHost(stream)
+                                             : pool_.UseOn(piece.id, stream));
   }
   // The pool of a closed tree knows no stream any more: the memory would go without waiting.
   if (has_stopped_) AwaitOnHost(stream).IgnoreError();

@@ -22,8 +22,9 @@
 // Threads: callbacks may come from any thread and take turns, but the pool has one caller at a
 // time: in a call of the tree, and in Unregister, only its own thread may allocate; another one
 // gets an error.
-// A block may be freed on any thread on the stream that it was allocated on, also beside a call and
-// while the tree is closed: the pool's next call frees it.
+// A block may be freed on any thread, also beside a call and while the tree is closed: the pool's
+// next call frees it. Beside a call, who frees on another stream than the block's waits for that
+// stream.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_FOREIGN_MEMORY_H_
 #define GRAPHTREE_GRAPHS_MEMORY_FOREIGN_MEMORY_H_
 

@@ -92,6 +92,20 @@ TEST_P(ForeignThreadsTest, BlocksAreFreedElsewhereInTheMiddleOfABody) {
   EXPECT_THAT(foreign().last_error(), IsOk());
 }
 
+// The pool, which belongs to the call, cannot be told of the stream.
+TEST_P(ForeignThreadsTest, ABlockIsFreedOnAnotherStreamInTheMiddleOfAnotherThreadsCall) {
+  FunctionOptions eager;
+  eager.exclude = true;
+  const AddressRange block = Allocate(a());
+  const FunctionId function = Register("frees", eager, [&](Launcher& on, Values& inputs) {
+    OnAnotherThread([&] { EXPECT_THAT(foreign().Free(block.base, b()), IsOk()); });
+    return Twice(on, inputs);
+  });
+  EXPECT_EQ(Read(CallInSteps(1, function, {Given(1)})[0]), Times(PatternOf(1), 2));
+  NewStep();
+  EXPECT_EQ(foreign_blocks(), 0u);
+}
+
 // Foreign code may take memory between calls, and may still be at it when the next call comes. A
 // replay takes memory, too, where it keeps an output or runs a part.
 TEST_P(ForeignThreadsTest, AReplayThatTakesMemoryWaitsForAnAllocationThatBeganBeforeIt) {

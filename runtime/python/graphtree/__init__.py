@@ -76,6 +76,6 @@ __all__ = [
     "Route", "Runtime", "RuntimeStats", "Scheduler", "Serving", "ServingMode", "Shape",
     "SharedBytes", "Slot", "Step", "Stream", "TaggedMemory", "Tensor", "Tree", "TreeOptions",
     "TreeStats", "Unavailable", "Unimplemented", "Unknown", "UpdateResult", "Watcher", "Workspace",
-    "__version__", "describe_devices", "dtype_of", "live_handles", "reason_names",
-    "reason_sentence", "scope", "triton", "version", "why_names", "why_sentence",
+    "__version__", "describe_devices", "dtype_of", "label", "leave_cupti", "live_handles",
+    "reason_names", "reason_sentence", "scope", "triton", "version", "why_names", "why_sentence",
 ]
