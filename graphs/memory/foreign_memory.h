@@ -71,6 +71,10 @@ class ForeignMemory : public ForeignAllocator {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
   }
 
+  // Callbacks on other threads wait while it is held: for a look at the pool between calls, which
+  // is none that they would refuse to run beside.
+  std::unique_lock<std::recursive_mutex> HoldOff() const { return std::unique_lock(mutex_); }
+
   // The pool's scope for a recording has begun. Commit, RolledBack or GivenUp ends the recording.
   void BeginRecording();
   // The scope is committed: these graphs are recorded. Returns an object that holds their foreign

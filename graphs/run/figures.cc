@@ -7,6 +7,7 @@ namespace graphtree {
 
 TreeStats Figures::Stats() {
   const Looking looking(gate_);
+  const auto no_callbacks = ground_.foreign->HoldOff();
   TreeStats& stats = journal_.stats();
   const Holdings& held = functions_.keeper().held();
   stats.nodes = held.nodes;

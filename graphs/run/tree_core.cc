@@ -212,6 +212,7 @@ std::exception_ptr TreeCore::Inspect(const std::function<void()>& look) {
   ClosedTree closed;  // by `look`
   if (look == nullptr) return nullptr;
   const Looking looking(gate());
+  const auto no_callbacks = ground_->foreign->HoldOff();
   CallbackMark callback;
   std::exception_ptr thrown = Caught([&] {
     callback.Enter();

@@ -106,6 +106,27 @@ TEST_P(ForeignThreadsTest, ABlockIsFreedOnAnotherStreamInTheMiddleOfAnotherThrea
   EXPECT_EQ(foreign_blocks(), 0u);
 }
 
+// Statistics may be asked for at any time, and make nobody fail.
+TEST_P(ForeignThreadsTest, AllocationsBesideLooksGoWell) {
+  constexpr int kBlocks = 300;
+  std::atomic<bool> ended{false};
+  std::thread other([&] {
+    for (int i = 0; i < kBlocks; ++i) {
+      const auto block = foreign().Allocate(kBytes, a());
+      EXPECT_THAT(block, IsOk());
+      if (!block.ok()) continue;
+      EXPECT_THAT(foreign().Free(*block, a()), IsOk());
+    }
+    ended = true;
+  });
+  while (!ended) {
+    tree().stats();
+    tree().Inspect([&] { tree().pool().Stats(); });
+  }
+  other.join();
+  EXPECT_EQ(foreign_blocks(), 0u);
+}
+
 // Foreign code may take memory between calls, and may still be at it when the next call comes. A
 // replay takes memory, too, where it keeps an output or runs a part.
 TEST_P(ForeignThreadsTest, AReplayThatTakesMemoryWaitsForAnAllocationThatBeganBeforeIt) {
