@@ -2,6 +2,7 @@
 #include "runtime/metrics_profile.h"
 
 #include <cstddef>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct Series {
 
 std::vector<Series> SeriesOf(const std::vector<FigureRow>& rows) {
   std::vector<Series> series;
+  std::set<PrometheusText::Labels> seen;
   size_t ops = 0;
   for (const FigureRow& row : rows) {
     if (row.level == FigureLevel::kOp && ++ops > kMostOps) break;
@@ -60,9 +62,7 @@ std::vector<Series> SeriesOf(const std::vector<FigureRow>& rows) {
                                      {"function", row.function},
                                      {"node", row.tree_node < 0 ? "" : absl::StrCat(row.tree_node)},
                                      {"op", row.op}};
-    bool is_there = false;
-    for (const Series& other : series) is_there |= other.labels == labels;
-    if (!is_there) series.push_back({std::move(labels), &row});
+    if (seen.insert(labels).second) series.push_back({std::move(labels), &row});
   }
   return series;
 }
