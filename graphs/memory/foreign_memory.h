@@ -71,8 +71,8 @@ class ForeignMemory : public ForeignAllocator {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
   }
 
-  // Callbacks on other threads wait while it is held: for a look at the pool between calls, which
-  // is none that they would refuse to run beside.
+  // For a look at the pool between calls. While the lock is held, callbacks on other threads wait;
+  // during a call they get an error instead (Take).
   std::unique_lock<std::recursive_mutex> HoldOff() const { return std::unique_lock(mutex_); }
 
   // The pool's scope for a recording has begun. Commit, RolledBack or GivenUp ends the recording.

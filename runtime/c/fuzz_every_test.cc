@@ -1,6 +1,6 @@
 // Every function of the C interface, called with random arguments in a random order, also in the
 // bodies of functions and programs: none of it crashes or hangs, every error can be released, and
-// in the end everything is, but for what the test itself says.
+// in the end everything is, but for a few worlds, which are counted (worlds_left).
 //
 // The list of functions is made from testdata/exported_names.txt (fuzz_calls.inc), so a new
 // function is called as soon as it is there. GRAPHTREE_FUZZ_CALLS makes the test long,

@@ -119,8 +119,9 @@ void EndStep(const Asked& asked) {
   UseCarried(asked);
 }
 
-// Whether calls of the function go round in a path that never ends, as its outputs wait for a
-// backward pass: torch's own rule.
+// Whether the path gets longer with every call and nothing is ever replayed: the function stands in
+// the path several times, behind the same function more than once, and each forward pass waits for
+// a backward pass that does not come. Torch warns by the same rule.
 bool GoesRound(const Asked& asked) {
   const std::vector<uint64_t>& path = asked.tree->path;
   if (asked.generation == asked.tree->generation || asked.parts->has_warned || path.empty()) {
@@ -141,6 +142,13 @@ bool HasTreesInputs(const Asked& asked) {
                      [](GivenAs given) { return given == GivenAs::kTrees; });
 }
 
+// Ends the path before the call, where torch would:
+//
+//   the last call    the path ends if
+//   none             never: there is none
+//   a replay         MayEndStep, or nothing of the path is held; but only for a function that is
+//                    warm, and not if the call is a replay where the path stands
+//   anything else    MayEndStep
 void PrepareStep(const Asked& asked) {
   TreeState* const tree = asked.tree;
   if (tree->state == PathState::kNone) return;

@@ -6,8 +6,9 @@
 //
 //   kNone --call--> kWarmUp --> kRecording --> kReplay      the route of the last call
 //
-// Threads: `mutex` is held in a call of the tree, and never with Python's lock waited for by
-// whoever has that: Python's is given up before. The holds have a lock of their own.
+// Threads: a call of the tree holds `mutex`. A thread gives Python's lock up before it waits for
+// `mutex`, since the call that has `mutex` may need Python's lock for its body. The holds have a
+// lock of their own.
 #ifndef GRAPHTREE_RUNTIME_TORCH_TREE_STATE_H_
 #define GRAPHTREE_RUNTIME_TORCH_TREE_STATE_H_
 
