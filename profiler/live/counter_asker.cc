@@ -11,7 +11,7 @@
 namespace graphtree::live {
 
 struct CounterAsker::State {
-  std::vector<ProfileCounter> counters;
+  std::vector<ProfileCounter> counters;  // used by the thread alone
   std::chrono::nanoseconds every;
   std::mutex mutex;
   std::condition_variable changed;
@@ -66,6 +66,8 @@ void CounterAsker::Run(const std::shared_ptr<State>& state) {
     std::unique_lock<std::mutex> lock(state->mutex);
     if (!is_last) state->changed.wait_for(lock, state->every, [&] { return state->stops; });
   }
+  // What the counters hold goes with the thread: nobody may come for one that was left behind.
+  state->counters.clear();
   const std::lock_guard<std::mutex> lock(state->mutex);
   state->is_done = true;
   state->changed.notify_all();

@@ -65,8 +65,10 @@ TEST(CounterAskerTest, OneThatDoesNotAnswerIsLeftBehindAndHandsNothingOver) {
     EXPECT_EQ(CounterAsker::LeftBehind(), 1u);
   }
   shared->may_answer = true;
-  while (CounterAsker::LeftBehind() > 0) std::this_thread::yield();
+  // The thread lets go of what its counters hold before anybody asks after it.
+  while (shared.use_count() > 1) std::this_thread::yield();
   EXPECT_TRUE(shared->has_answered);
+  while (CounterAsker::LeftBehind() > 0) std::this_thread::yield();
   EXPECT_EQ(handed, 0);
 }
 
