@@ -6,6 +6,7 @@
 
 #include "device/base/insist.h"
 #include "device/base/status_macros.h"
+#include "device/error.h"
 #include "device/stream.h"
 
 namespace graphtree {
@@ -46,18 +47,27 @@ void StreamLife::EndUntold() {
   has_ended_.store(true, std::memory_order_release);
 }
 
-// Where the stream cannot say whether it captures, an event may be the capture's.
+// Where the stream cannot say whether it captures, an event may be the capture's. Then the host
+// waits: a wait breaks such a capture, whose owner is told of that, and work that nobody awaited
+// would be nobody's to see.
 absl::Status StreamLife::KeepEvent(NewEvent new_event) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo capture, AskCapture(*stream_));
-  ended_in_.store(capture.id, std::memory_order_release);
+  const auto wait = [this] { return Insist([this] { return stream_->Synchronize(); }); };
+  const absl::StatusOr<CaptureInfo> capture = AskCapture(*stream_);
+  if (!capture.ok()) {
+    const absl::Status done = wait();
+    if (ErrorCodeOf(done) == ErrorCode::kCaptureUnsupported) {
+      ended_in_.store(kSomeCapture, std::memory_order_release);
+    }
+    return done;
+  }
+  ended_in_.store(capture->id, std::memory_order_release);
   absl::StatusOr<std::unique_ptr<Event>> event = new_event();
   absl::Status status = event.ok() ? stream_->Record(**event) : event.status();
   if (status.ok()) {
     last_ = *std::move(event);
     return status;
   }
-  if (ended_in() != 0) return status;
-  return Insist([this] { return stream_->Synchronize(); });
+  return ended_in() != 0 ? status : wait();
 }
 
 absl::Status StreamLife::WhyUnordered() const {

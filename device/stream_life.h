@@ -10,8 +10,9 @@
 //
 // A stream that ends within a capture that another stream has begun can be awaited inside of that
 // capture alone. The work that was put on it before the capture cannot be awaited at all, and
-// asking for that is an error. Where no event can be recorded after its work, the stream's
-// destructor waits for the work; where that fails too, every Await returns that failure.
+// asking for that is an error. Where no event can be recorded after its work, or the stream cannot
+// say whether it captures, the stream's destructor waits for the work; where that fails too, every
+// Await returns that failure.
 //
 // A holder on another thread than the stream's may come while the stream captures, for the graph of
 // somebody else. An event that is recorded then is the capture's, and the holder's stream would
@@ -58,6 +59,8 @@ class StreamLife {
   StreamLife& operator=(const StreamLife&) = delete;
 
   bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
+  // The number of a capture that could not be asked for; no capture has it.
+  static constexpr uint64_t kSomeCapture = ~uint64_t{0};
   // The capture that the stream was in when it ended; 0 if it has not ended, or was in none.
   uint64_t ended_in() const { return ended_in_.load(std::memory_order_acquire); }
 

@@ -136,6 +136,9 @@ class BodyAllocator {
   // Work that is put anywhere up to the end of the run uses the tensor: whoever owns the tensor
   // does not give its bytes away before that end, and not before that work.
   virtual void HoldUsed(const Tensor& tensor) {}
+  // Work on `fork`, a stream that was forked off the body's, can neither be ordered before what
+  // comes next nor be awaited.
+  virtual void LeftBeside(const std::shared_ptr<StreamLife>& fork, const absl::Status& why) {}
   // The tensor's memory is never parked or unmapped from now on.
   virtual absl::Status Pin(const Tensor& tensor) {
     return absl::UnimplementedError("whoever runs the body cannot pin memory");
@@ -294,6 +297,9 @@ class Launcher {
   void UseRoom(LearnedRoom* learned, uint64_t budget, bool learns) {
     made_.UseRoom(learned, budget, learns);
   }
+  // What is launched is captured: it runs where its graph is launched, and never if the capture
+  // fails.
+  void SetIsCaptured() { is_captured_ = true; }
   // Whether somebody else may have put work on the stream, or on one that was forked off it.
   bool may_have_others() const { return may_have_others_; }
   BodyRequests& requests() { return requests_; }
@@ -321,6 +327,8 @@ class Launcher {
   // The side goes on after the work that is on the body's stream now, and the other way round.
   absl::Status LetJoin(Stream& side);
   absl::Status GoOnAfter(StreamLife& side);
+  // Whether the host has waited for the side's work.
+  bool HasAwaited(StreamLife& side);
   bool Resolve(const Kernel& kernel, absl::Span<const Arg> arguments);
   // Launch, without its mark.
   void Issue(const Kernel& kernel, const LaunchShape& shape,
@@ -356,6 +364,7 @@ class Launcher {
   ScopeStack scopes_;
   std::string scope_around_;      // of a part: what was open where the body broke
   bool may_have_others_ = false;
+  bool is_captured_ = false;
   bool in_part_ = false;
   Launcher* outer_part_ = nullptr;  // in whose run this part runs; null: the body's
   BodyRequests requests_;

@@ -41,17 +41,28 @@ void Launcher::Fork(Stream& side) {
   if (!absl::c_linear_search(forks_, side.life())) forks_.push_back(side.life());
 }
 
-// Also after a failure: what is put back then is put back after the work on the sides.
+// A wait for the stream itself breaks a capture that was begun on it. The body has the stream until
+// it is joined, so nobody else begins one.
+bool Launcher::HasAwaited(StreamLife& side) {
+  const auto await_event = [&]() -> absl::Status {
+    GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
+    return side.AwaitOnHost(*order_);
+  };
+  if (Insist(await_event).ok()) return true;
+  const absl::StatusOr<CaptureInfo> capture = side.Capture();
+  if (capture.ok() && capture->state != CaptureState::kNone) return false;
+  return Insist([&side] { return side.Synchronize(); }).ok();
+}
+
+// Also after a failure: what is put back then is put back after the work on the sides. Captured work
+// that is not joined fails its capture, and never runs.
 void Launcher::JoinForks() {
   if (forks_.empty()) return;  // of most bodies and parts
   for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {
     const absl::Status joined = GoOnAfter(*side);
-    const auto await_on_host = [&]() -> absl::Status {
-      GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
-      return side->AwaitOnHost(*order_);
-    };
-    if (joined.ok() || Insist(await_on_host).ok()) continue;
+    if (joined.ok() || (!is_captured_ && HasAwaited(*side))) continue;
     Fail(joined);
+    if (!is_captured_) allocator_.LeftBeside(side, joined);
   }
 }
 

@@ -26,11 +26,19 @@ namespace graphtree {
 
 struct KnownStream {
   std::shared_ptr<StreamLife> life;
-  uint64_t seen_in = 0;  // the capture that the stream was in when it was seen first; 0: none
+  // The capture that the stream was in when it was seen first; 0: none; kSomeCapture: the stream
+  // could not say.
+  uint64_t seen_in = 0;
   uint64_t used_in = 0;  // ... and when it was looked up last; each use of one that captures is
 
-  // The stream ended in the capture in which it was first seen: nothing else has to wait for it.
-  bool was_of_capture() const { return life->ended_in() != 0 && life->ended_in() == seen_in; }
+  // The stream ended in the capture in which it was first seen: nothing else has to wait for it. Of
+  // one that could not say which capture it was in when it ended, that is taken for the one in which
+  // it was always seen.
+  bool was_of_capture() const {
+    const uint64_t ended_in = life->ended_in();
+    const bool is_named = ended_in != StreamLife::kSomeCapture;
+    return ended_in != 0 && seen_in != 0 && seen_in == (is_named ? ended_in : used_in);
+  }
   // Whether the stream's work from before this capture, in which it is, can be awaited meanwhile.
   bool MayBeAwaitedBefore(uint64_t capture) const {
     return used_in != capture && life->HasLeftEventBefore(capture);

@@ -10,7 +10,7 @@
 namespace graphtree {
 namespace {
 
-// The id of the stream's capture; 0: none. A question that failed once may be answered the next
+// The id of the stream's capture; 0: none; kSomeCapture: it cannot say. A question that failed once may be answered the next
 // time, and a stream that ends in a capture must be known as one of that capture: else it would be
 // waited for after it, for ever in vain.
 uint64_t CaptureOf(Stream& stream) {
@@ -19,7 +19,7 @@ uint64_t CaptureOf(Stream& stream) {
     const absl::StatusOr<CaptureInfo> info = stream.Capture();
     if (info.ok()) return info->id;
   }
-  return 0;
+  return StreamLife::kSomeCapture;
 }
 
 }  // namespace

@@ -223,14 +223,15 @@ void StepMemory::HoldOfOthers(const Tensor& tensor, Values* held) const {
   if (HandlesIn(*held, storage) == 0) held->push_back(tensor);
 }
 
-void StepMemory::TellOwners(absl::Span<const Value> values, Stream& stream) const {
+void StepMemory::TellOwners(absl::Span<const Value> values,
+                            const std::shared_ptr<StreamLife>& stream) const {
   if (values.empty()) return;  // of most parts
   const StorageOwner* told = home_;
   for (const Value& value : values) {
     if (!value.is_tensor() || value.storage() == nullptr) continue;
     StorageOwner* const owner = value.storage()->owner();
     if (owner == told || owner == home_) continue;
-    owner->NoteUsedOn(stream.life());
+    owner->NoteUsedOn(stream);
     told = owner;
   }
 }
@@ -243,6 +244,11 @@ void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
   const absl::StatusOr<CaptureInfo> capture = AskCapture(stream);
   if (!capture.ok() || capture->state != CaptureState::kNone) return;
   storage.owner()->NoteUsedOn(stream.life());
+}
+
+void StepAllocator::LeftBeside(const std::shared_ptr<StreamLife>& fork, const absl::Status& why) {
+  memory_->stray_forks().Add(fork, why);
+  memory_->TellOwners(held_, fork);
 }
 
 absl::Status StepAllocator::Pin(const Tensor& tensor) {

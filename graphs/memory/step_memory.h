@@ -30,6 +30,7 @@
 #include "graphs/match/match.h"
 #include "graphs/memory/awake_memory.h"
 #include "graphs/memory/storage_home.h"
+#include "graphs/memory/stray_forks.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
@@ -137,8 +138,12 @@ class StepMemory {
   // their memory may leave, or be given away, only after all work that is on the stream when its
   // tree goes on. A tree that goes on in the middle of a run forgets the stream, so they are told
   // once more at the end of the run.
-  void TellOwners(absl::Span<const Value> values, Stream& stream) const;
+  void TellOwners(absl::Span<const Value> values, Stream& stream) const {
+    TellOwners(values, stream.life());
+  }
+  void TellOwners(absl::Span<const Value> values, const std::shared_ptr<StreamLife>& stream) const;
   StreamUsers& other_users() { return caller_->others; }
+  StrayForks& stray_forks() { return stray_forks_; }
   Pool& pool() { return *pool_; }
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
 
@@ -170,6 +175,7 @@ class StepMemory {
   const std::shared_ptr<Caller> caller_;
   const AddressRange step_;     // the step region
   const AddressRange lasting_;  // the lasting region
+  StrayForks stray_forks_;      // used by the tree's caller
 };
 
 // Holds storages: none of them goes while this object lives.
@@ -221,6 +227,7 @@ class StepAllocator : public BodyAllocator {
   void WillUse(const Storage& storage) override { memory_->KeepAwake(storage); }
   void NoteUse(const Storage& storage, Stream& stream) override;
   void HoldUsed(const Tensor& tensor) override { memory_->HoldOfOthers(tensor, &held_); }
+  void LeftBeside(const std::shared_ptr<StreamLife>& fork, const absl::Status& why) override;
   absl::Status Pin(const Tensor& tensor) override;
   // Tells other trees that work on the stream, all work of a run or part, uses what HoldUsed holds.
   void TellOwners(Stream& stream) const { memory_->TellOwners(held_, stream); }

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
+#include "device/device.h"
 
 namespace graphtree {
 namespace {
@@ -16,16 +18,37 @@ bool IsInCapture(StreamLife& life) {
   return capture.ok() && capture->state != CaptureState::kNone;
 }
 
+// For a stream that cannot say whether it captures. The device knows which captures are open, but
+// for those that were begun on a native stream: a wait breaks such a one, and its owner is told.
+absl::Status AwaitUnasked(StreamLife& life, Event& event) {
+  GRAPHTREE_RETURN_IF_ERROR(life.Use([&event](Stream& stream) -> absl::Status {
+    GRAPHTREE_RETURN_IF_ERROR(stream.Record(event));
+    if (stream.device().open_captures() == 0) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "a stream cannot say whether it captures, and a capture is open");
+  }));
+  return event.Synchronize();
+}
+
+absl::Status AwaitOnHost(StreamLife& life, Event& event) {
+  absl::Status done = life.AwaitOnHost(event);
+  if (done.ok() || life.has_ended() || life.Capture().ok()) return done;
+  return Insist([&] { return AwaitUnasked(life, event); }).ok() ? absl::OkStatus() : done;
+}
+
 }  // namespace
 
 absl::Status StreamOrder::AwaitLast() {
-  return last_ == nullptr ? absl::OkStatus() : last_->AwaitOnHost(*event_);
+  return last_ == nullptr ? absl::OkStatus() : AwaitOnHost(*last_, *event_);
 }
 
 absl::Status StreamOrder::WaitFor(StreamLife& other, Stream& stream) {
   if (&other == stream.life().get()) return absl::OkStatus();
   const absl::Status ordered = other.Await(*event_, stream);
-  return ordered.ok() || other.AwaitOnHost(*event_).ok() ? absl::OkStatus() : ordered;
+  if (ordered.ok() || AwaitOnHost(other, *event_).ok()) return absl::OkStatus();
+  // Nobody else has the tree's own stream, and it never captures: it may be waited for itself.
+  const bool is_own = &other == own_ && Insist([&other] { return other.Synchronize(); }).ok();
+  return is_own ? absl::OkStatus() : ordered;
 }
 
 absl::Status StreamOrder::ContinueAfter(Stream& worked, Stream& stream) {

@@ -46,8 +46,13 @@ void Undo::TrySaveWrites(Stream& stream, const Tensor& tensor, SpoiltRanges* spo
   }
 }
 
+// A copy back beside work that may still write there would end in anybody's bytes.
 absl::Status Undo::Restore() {
   absl::Status first;
+  if (!saved_.empty() && !memory_->stray_forks().why().ok()) {
+    saved_.clear();
+    first = absl::FailedPreconditionError("work on a stream that was forked may still write there");
+  }
   for (const Saved& saved : saved_) {
     // The block of these bytes may be dead in the books by now.
     Memory& device = memory_->pool().arena().device().memory();

@@ -130,6 +130,7 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
                          .on_write = [this](const Tensor& tensor) { writes_.Note(tensor); },
                          .refuse = [this](absl::Status why) { on_->Fail(std::move(why)); }});
   Launcher on(capture_stream_, allocator_, listeners_->first(), &random_);
+  on.SetIsCaptured();
   on.SetCutter(this);
   on.SetWatch(&watch_);
   on.UseRoom(&call_.variant->room, needs_.ground.options.pad_room_bytes, false);

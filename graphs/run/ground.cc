@@ -95,7 +95,9 @@ void Ground::Consume(const Call& call) {
 }
 
 void Ground::TellOwners(absl::Span<const Value> inputs, const Call& call) {
-  if (!IsPlanted(PlantedBug::kForgetsOtherUsers)) memory->TellOwners(inputs, call.stream);
+  if (IsPlanted(PlantedBug::kForgetsOtherUsers)) return;
+  memory->TellOwners(inputs, call.stream);
+  for (const auto& fork : memory->stray_forks().forks()) memory->TellOwners(inputs, fork);
 }
 
 void Ground::LetGo(Values* values) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/pool.h"
 #include "device/base/guarded_call.h"
@@ -103,6 +104,7 @@ absl::Status TreeCore::AwaitWork() {
   Pool& pool = ground_->memory->pool();
   StreamOrder& order = ground_->order;
   absl::Status awaited = Insist([&pool] { return pool.streams().WaitAndForgetEnded(); });
+  awaited.Update(ground_->memory->stray_forks().Await());
   const absl::Status last = order.AwaitLast();
   if (!last.ok() && !order.last()->has_ended()) awaited.Update(last);
   return ground_->device.health().ok() ? awaited : absl::OkStatus();
@@ -157,6 +159,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     status = RunInside(frame, hit, call, compared);
     done = functions_.keeper().graveyard().TakeBodies();
   }
+  status = LostIfStray(call, std::move(status));
   // The call's inputs are its caller's again, who may let go of them while work that reads them, or
   // puts their bytes back, is under way. A stream that the call was refused on has no such work.
   if (!status.ok() && CheckStream(*ground_, call).ok()) ground_->TellOwners(call.inputs, call);
@@ -183,11 +186,22 @@ absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, cons
   call.launches = false;
   const DoorMark door(frame);
   ground_->foreign->AwaitAllocations();
-  absl::Status status = misses_.Run(call);
+  const absl::Status status = LostIfStray(call, misses_.Run(call));
   done = functions_.keeper().graveyard().TakeBodies();
   if (!entrance_->is_closed_inside()) return status;
   closed = entrance_->TakeClosed();
   return Entrance::ClosedInside(call.function);
+}
+
+absl::Status TreeCore::LostIfStray(const Call& call, absl::Status status) {
+  const absl::Status& why = ground_->memory->stray_forks().why();
+  if (why.ok() || entrance_->is_lost()) return status;
+  std::string what =
+      "work that its body has put on a stream that it forked can be neither ordered before what "
+      "comes after it nor awaited";
+  const bool is_told = status.ok() || absl::StrContains(status.message(), why.message());
+  if (!is_told) absl::StrAppend(&what, ": ", why.message());
+  return entrance_->Lose(call.function, what, status.ok() ? why : status);
 }
 
 Node* TreeCore::FindBeyond(Call& call, AwakeCall* awake) {

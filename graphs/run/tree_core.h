@@ -90,6 +90,8 @@ class TreeCore {
   Node* FindBeyond(Call& call, AwakeCall* awake);
   // A call that may take a stack, or run code of the program's. `hit` may be null.
   absl::Status RunInside(const void* frame, Node* hit, Call& call, const CompareWith* compared);
+  // The call's status; or the error of the lost tree, if work on a fork of its body went astray.
+  absl::Status LostIfStray(const Call& call, absl::Status status);
   // Used by any thread.
   const std::unique_ptr<Entrance> entrance_;
   // Used by the caller's thread only, as is all that follows.

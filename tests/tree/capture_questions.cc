@@ -120,7 +120,7 @@ bool AskAndGoOn(bool fork_goes, uint64_t question, uint64_t times) {
 
 TEST(CaptureQuestionsTest, AnyMayFailOnceAndTwice) {
   for (const bool fork_goes : {false, true}) {
-    for (const uint64_t times : {1, 2}) {
+    for (const uint64_t times : {1, 2, 3, 4, 6, 9, 30}) {
       uint64_t question = 1;
       while (AskAndGoOn(fork_goes, question, times)) {
         ASSERT_FALSE(testing::Test::HasFailure())

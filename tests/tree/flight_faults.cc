@@ -2,11 +2,13 @@
 // waited for all of it, and what was taken back stays so. Where that cannot be had the tree says
 // that it is lost.
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -138,8 +140,6 @@ TEST(FlightFaultTest, ATreeWhoseWorkCannotBeOrderedIsLost) {
   EXPECT_EQ(flight.Held(), 1u) << "closing waits";
 }
 
-// Faults anywhere around a function that breaks and changes its caller's memory, on two streams, in
-// all routes. After each call its caller waits for its stream, looks, and writes anew.
 // The side's work still reads what the call made, and the next call is given that memory.
 TEST(FlightFaultTest, AForkThatCannotBeJoinedIsAwaitedOnTheHost) {
   Flight flight;
@@ -172,6 +172,115 @@ TEST(FlightFaultTest, AForkThatCannotBeJoinedIsAwaitedOnTheHost) {
   EXPECT_THAT(flight.device().health(), IsOk());
 }
 
+// Adds 1 on a stream that the body forks, behind a kernel that takes its time.
+class Forking {
+ public:
+  // In the body, in an eager part of it, or there in a part of the part.
+  enum class Where : uint8_t { kBody, kPart, kPartOfPart };
+
+  Forking(Flight& flight, Where where, const FunctionOptions& options)
+      : flight_(flight),
+        function_(flight.tree().Register("forks", options, [this, where](Launcher& on, Values& in) {
+          const Tensor x = Tensor::From(in[0]);
+          if (where == Where::kBody) {
+            on.Writes(x);
+            BumpOnFork(on, x);
+          } else {
+            on.Break("forks", {InOut(x)}, [this, where](Launcher& part, auto tensors) {
+              if (where == Where::kPart) return BumpOnFork(part, tensors[0]);
+              part.Break("inside", {InOut(tensors[0])}, [this](Launcher& inner, auto same) {
+                BumpOnFork(inner, same[0]);
+              });
+            });
+          }
+          return Values{};
+        })) {}
+
+  absl::Status Run() { return flight_.Run(function_); }
+  // These calls fail at every time from the next fork on.
+  void FailAfterFork(std::vector<const char*> calls) { failing_ = std::move(calls); }
+
+ private:
+  void BumpOnFork(Launcher& on, const Tensor& x) {
+    Stream& side = flight_.stream(1);
+    on.Fork(side);
+    if (!on.ok()) return;
+    on.Fail(Delay(side, 100));
+    on.Fail(Increment(side, x.raw_bytes(), 1));
+    for (const char* call : failing_) flight_.plan().FailEveryCallOf(call, ErrorCode::kUnknown);
+  }
+
+  Flight& flight_;
+  std::vector<const char*> failing_;
+  const FunctionId function_;
+};
+
+constexpr Forking::Where kEverywhere[] = {Forking::Where::kBody, Forking::Where::kPart,
+                                          Forking::Where::kPartOfPart};
+
+// What was put on the fork can be waited for all the same. Whoever waits for the call's stream has
+// waited for it, in every kind of run and whether the call fails or not.
+TEST(FlightFaultTest, WhereNoStreamSaysWhetherItCapturesForksAreAwaited) {
+  for (const Forking::Where where : kEverywhere) {
+    for (const bool is_eager : {false, true}) {
+      for (const int before : {0, 1, 2, 3}) {
+        SCOPED_TRACE(absl::StrCat("in ", static_cast<int>(where), is_eager ? ", eagerly" : "",
+                                  ", behind ", before, " calls"));
+        Flight flight;
+        Forking forking(flight, where, {.static_inputs = {0}, .exclude = is_eager});
+        for (int i = 0; i < before; ++i) ASSERT_THAT(forking.Run(), IsOk());
+        flight.plan().FailEveryCallOf("Stream.Capture", ErrorCode::kUnknown);
+        for (int i = 0; i < 3; ++i) {
+          const absl::Status status = forking.Run();
+          EXPECT_FALSE(absl::StrContains(status.message(), "is lost")) << status;
+          ASSERT_THAT(flight.stream().Synchronize(), IsOk());
+          flight.Put(7);
+        }
+        flight.plan().Clear();
+        EXPECT_THAT(forking.Run(), IsOk());
+        ASSERT_THAT(flight.stream().Synchronize(), IsOk());
+        EXPECT_EQ(flight.Held(), 8u);
+        flight.Close();
+        EXPECT_EQ(flight.Held(), 8u) << "something of the calls ran behind them";
+        EXPECT_THAT(flight.device().health(), IsOk());
+      }
+    }
+  }
+}
+
+TEST(FlightFaultTest, ATreeIsLostWhoseForkCanBeNeitherOrderedNorAwaited) {
+  for (const Forking::Where where : kEverywhere) {
+    for (const char* order : {"Stream.Capture", "Stream.Record"}) {
+      // A body is captured in the second call, and a part runs in it at once.
+      for (const int before : {0, 1, 2}) {
+        const bool is_eager = where == Forking::Where::kBody;
+        SCOPED_TRACE(absl::StrCat(order, " in ", static_cast<int>(where), " behind ", before));
+        Flight flight;
+        Forking forking(flight, where, {.static_inputs = {0}, .exclude = is_eager});
+        for (int i = 0; i < before; ++i) ASSERT_THAT(forking.Run(), IsOk());
+        forking.FailAfterFork({order, "Stream.Synchronize", "Event.Synchronize"});
+        const absl::Status first = forking.Run();
+        // Where a warm-up's part forks, the warm-up's own work cannot be ordered either.
+        const bool is_warm_up = before == 0 && !is_eager;
+        for (const char* told : {"the tree is lost since a call of 'forks' failed",
+                                 is_warm_up ? "its work cannot be ordered"
+                                            : "a stream that it forked", "injected fault"}) {
+          EXPECT_TRUE(absl::StrContains(first.message(), told)) << told << ": " << first;
+        }
+        flight.plan().Clear();
+        forking.FailAfterFork({});
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(forking.Run(), first) << "the first error stays";
+        flight.Close();
+        const uint32_t held = flight.Held();
+        EXPECT_THAT(flight.stream(1).Synchronize(), IsOk());
+        EXPECT_EQ(flight.Held(), held) << "closing waits";
+      }
+    }
+  }
+}
+
+// Faults anywhere around a function that breaks and changes its caller's memory, on two streams, in
+// all routes. After each call its caller waits for its stream, looks, and writes anew.
 TEST(FlightFaultTest, NothingOfAFailedCallArrivesLate) {
   constexpr int kSeeds = 300;
   int failed = 0, recorded = 0, replayed = 0, lost = 0;
