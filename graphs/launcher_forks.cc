@@ -54,8 +54,8 @@ bool Launcher::HasAwaited(StreamLife& side) {
   return Insist([&side] { return side.Synchronize(); }).ok();
 }
 
-// Also after a failure: what is put back then is put back after the work on the sides. Captured work
-// that is not joined fails its capture, and never runs.
+// Also after a failure: what is put back then is put back after the work on the sides. Captured
+// work that is not joined fails its capture, and never runs.
 void Launcher::JoinForks() {
   if (forks_.empty()) return;  // of most bodies and parts
   for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {

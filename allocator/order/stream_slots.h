@@ -31,9 +31,9 @@ struct KnownStream {
   uint64_t seen_in = 0;
   uint64_t used_in = 0;  // ... and when it was looked up last; each use of one that captures is
 
-  // The stream ended in the capture in which it was first seen: nothing else has to wait for it. Of
-  // one that could not say which capture it was in when it ended, that is taken for the one in which
-  // it was always seen.
+  // The stream ended in the capture in which it was first seen: nothing else has to wait for it. If
+  // it could not say which capture it ended in, that is taken for the one in which it was always
+  // seen.
   bool was_of_capture() const {
     const uint64_t ended_in = life->ended_in();
     const bool is_named = ended_in != StreamLife::kSomeCapture;

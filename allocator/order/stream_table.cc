@@ -10,9 +10,9 @@
 namespace graphtree {
 namespace {
 
-// The id of the stream's capture; 0: none; kSomeCapture: it cannot say. A question that failed once may be answered the next
-// time, and a stream that ends in a capture must be known as one of that capture: else it would be
-// waited for after it, for ever in vain.
+// The id of the stream's capture; 0: none; kSomeCapture: it cannot say. A question that failed once
+// may be answered the next time, and a stream that ends in a capture must be known as one of that
+// capture: else it would be waited for after it, for ever in vain.
 uint64_t CaptureOf(Stream& stream) {
   constexpr int kAttempts = 3;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

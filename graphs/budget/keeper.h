@@ -80,6 +80,10 @@ class Keeper {
   // that the node has already are not counted yet, and do not go.
   absl::Status RoomForExecutable(uint64_t ops, const Node& node);
 
+  // Whether so much could be made for the node if all went that may. Nothing goes, so that what can
+  // never fit costs others nothing. ResourceExhausted, with the figures, if it could not.
+  absl::Status FitsBesidePath(const Share& wanted, const Node& node);
+
   // NodeMade: a node now hangs in the tree. ExecutablesMade: the node has all its executables now,
   // one for each section.
   void NodeMade() { evictor_.NodeMade(); }

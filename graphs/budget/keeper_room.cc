@@ -164,6 +164,27 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
       " bytes: other trees that share a budget with it have just taken what was left"));
 }
 
+absl::Status Keeper::FitsBesidePath(const Share& wanted, const Node& node) {
+  Share beside;
+  for (const Node* other : nodes_.OnPath()) {
+    if (other == &node) continue;
+    other->VisitSections([&beside](const Section& section) {
+      if (section.executable == nullptr) return;
+      beside = beside + Share{0, 1, section.executable->device_bytes()};
+    });
+  }
+  const Share limits = Limits();
+  if ((beside + wanted).FitsInto(limits)) return absl::OkStatus();
+  sharer_.NoteNoRoom(Share{evictor_.held().nodes} + beside + wanted);
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "instantiating ", wanted.executables, " graphs of one recording, about ",
+      wanted.executable_bytes, " bytes: the tree may have ", limits.executables,
+      " executables of ", limits.executable_bytes, " bytes together, of which ",
+      beside.executables, " of ", beside.executable_bytes,
+      " bytes are on the path in force; raise TreeBudget::executables or executable_bytes, or what "
+      "trees share"));
+}
+
 bool Keeper::HasRoomForSpare(uint64_t ops) {
   const uint64_t bytes = ExecutableBytes(ops);
   return !ExcessWith(held(), bytes).any() && sharer_.Cover(Shared(held()) + Share{0, 1, bytes});

@@ -46,7 +46,7 @@ struct Variant {
   std::vector<InputUse> uses;  // by input: seen in a run
   std::vector<HeldOpaque> opaque;
   std::vector<OpSite> writers;  // by input: the op that was seen to write to it, if any was
-  std::string last_failure;     // of its recording
+  std::string last_failure;     // of its recording or warm-up; empty after a warm-up
   bool keeps_by_copy = false;  // a kept output's address was hidden: the output is copied instead
   uint64_t doubts_hidden_at = 0;  // when `calls` is so many, hidden addresses are sought again
   bool warm = false;           // has run once in the pool

@@ -9,6 +9,7 @@
 #include "device/base/status_matchers.h"
 #include "device/error.h"
 #include "device/fault/asked_device.h"
+#include "device/fault/fault_device.h"
 #include "device/host/host_device.h"
 #include "device/stream.h"
 #include "gtest/gtest.h"
@@ -145,6 +146,30 @@ TEST_F(StreamOrderReadersTest, CallsOfAStepComeAfterAllItsStreams) {
   EXPECT_TRUE(ComesAfterWorkOf(*a_, *own_));
   order_->EndStep();
   EXPECT_TRUE(ComesAfterWorkOf(*a_, *b_)) << "the first call of the next step";
+}
+
+// The device is asked instead. Where a capture is open it may be the stream's, and stays whole.
+TEST(StreamOrderQuestionsTest, AStreamThatCannotSayIsAwaitedWhereNoCaptureIsOpen) {
+  FaultDevice device(*OpenHostDevice());
+  {
+    const std::unique_ptr<Stream> a = *device.NewStream(), b = *device.NewStream();
+    StreamOrder order(*device.NewEvent({}));
+    ASSERT_THAT(order.ContinueOn(*a), IsOk());
+    std::atomic<int> done{0};
+    ASSERT_THAT(a->CallHost([&done] { ++done; }), IsOk());
+    device.plan().FailEveryCallOf("Stream.Capture", ErrorCode::kUnknown);
+    EXPECT_THAT(order.AwaitLast(), IsOk());
+    EXPECT_EQ(done, 1);
+    EXPECT_THAT(order.ContinueOn(*b), IsOk());
+    device.plan().Clear();
+
+    ASSERT_THAT(a->BeginCapture(CaptureMode::kRelaxed), IsOk());
+    device.plan().FailEveryCallOf("Stream.Capture", ErrorCode::kUnknown);
+    EXPECT_FALSE(order.AwaitLast().ok());
+    device.plan().Clear();
+    EXPECT_THAT(a->EndCapture(), IsOk());
+  }
+  EXPECT_THAT(device.Close(), IsOk());
 }
 
 }  // namespace

@@ -44,6 +44,12 @@ std::string Suspects(absl::string_view message, absl::Span<const OpSite> sites) 
                       more == 0 ? "" : absl::StrCat(" and ", more, " more"));
 }
 
+// The bytes of a call's inputs cannot be read.
+absl::Status CannotLook(const Call& call, const char* when, const absl::Status& why) {
+  return Located(why, absl::StrCat("'", call.function.name, "', comparing its inputs' bytes ",
+                                   when));
+}
+
 }  // namespace
 
 void CheckedMode::NoteCaller(Call* call) {
@@ -70,8 +76,10 @@ absl::Status CheckedMode::Begin(const Call& call, bool is_warm_up, absl::Span<co
                                 const std::vector<bool>& copied, Stream& stream, AccessLog* log,
                                 std::unique_ptr<BodyCheck>* check) {
   if (Applies(call.function)) {
-    GRAPHTREE_ASSIGN_OR_RETURN(*check, BodyCheck::Begin(ground_.device, *ground_.memory, stream,
-                                                        inputs, log, &ground_.history->stacks()));
+    absl::StatusOr<std::unique_ptr<BodyCheck>> begun = BodyCheck::Begin(
+        ground_.device, *ground_.memory, stream, inputs, log, &ground_.history->stacks());
+    if (!begun.ok()) return CannotLook(call, "before its body runs", begun.status());
+    *check = *std::move(begun);
   } else if (is_warm_up && !call.variant->warm && !IsPlanted(PlantedBug::kTrustsReads)) {
     *check = BodyCheck::OfDoubts(ground_.device, *ground_.memory, stream, inputs, copied, log);
   }
@@ -82,8 +90,10 @@ absl::Status CheckedMode::End(Call& call, Stream& stream, BodyCheck* check,
                               std::vector<bool>* written) {
   if (check == nullptr) return absl::OkStatus();
   GRAPHTREE_RETURN_IF_ERROR(Await(call, check->log().sites(), stream));
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<UndeclaredWrite> writes,
-                             check->End(call.function.options.mutated_inputs));
+  const absl::StatusOr<std::vector<UndeclaredWrite>> found =
+      check->End(call.function.options.mutated_inputs);
+  if (!found.ok()) return CannotLook(call, "after its body has run", found.status());
+  const std::vector<UndeclaredWrite>& writes = *found;
   if (call.variant != nullptr && Applies(call.function)) {
     call.variant->last_launches = check->log().launches();
     call.variant->last_launches_at = ground_.workspaces.changes();

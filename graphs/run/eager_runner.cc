@@ -91,6 +91,7 @@ absl::Status EagerRunner::WarmUpInside(Call& call, absl::Span<const InputRole> r
     run.outputs.clear();
     needs_.books.MakeStale(call, allocator, {}, true);
     give_back();
+    call.variant->last_failure.assign(status.message().data(), status.message().size());
     return status;
   }
   needs_.functions.NoteWarmUp(run.requests.warm_up, call.variant);

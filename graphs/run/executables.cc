@@ -7,8 +7,10 @@
 
 #include "device/base/status_macros.h"
 #include "device/error.h"
+#include "device/executable_bytes.h"
 #include "graphs/duration_counts.h"
 #include "graphs/run/planted_bug.h"
+#include "graphs/shared_budget.h"
 
 namespace graphtree {
 
@@ -75,9 +77,20 @@ bool Executables::GiveMemoryBack(int executables, const Node& node) {
   return true;
 }
 
+// One after the other, the first ones would evict others before the last one is found not to fit.
+absl::Status Executables::MayComeBack(const Node& node) {
+  if (node.cuts.empty()) return absl::OkStatus();
+  Share wanted;
+  node.VisitSections([&wanted](const Section& section) {
+    if (section.graph == nullptr) return;
+    wanted = wanted + Share{0, 1, ExecutableBytes(section.graph->op_count())};
+  });
+  return keeper_.FitsBesidePath(wanted, node);
+}
+
 absl::Status Executables::BringBack(Node* node) {
   keeper_.SetNow(journal_.stats().calls);
-  absl::Status status;
+  absl::Status status = MayComeBack(*node);
   size_t number = 0;
   node->VisitSections([&](Section& section) {
     if (status.ok() && section.graph != nullptr) status = Make(*node, number, &section);

@@ -57,6 +57,8 @@ class Executables {
   std::unique_ptr<Executable> Shared(const Graph& graph);
   absl::StatusOr<std::unique_ptr<Executable>> Instantiated(const Graph& graph, const Node& node);
   void AddSpare(const Node& node, size_t number, Section* section);
+  // Whether all that the node lacks fits into the budget, whatever goes for it.
+  absl::Status MayComeBack(const Node& node);
   // Makes room on the device: evicts up to so many executables, the least valuable first, waits for
   // the work under way and destroys them. False if no room was made.
   bool GiveMemoryBack(int executables, const Node& node);

@@ -147,6 +147,7 @@ void Functions::NoteShape(const Call& call, Shape* shape) {
 void Functions::NoteWarmUp(const std::string& asked, Variant* variant) {
   if (asked.empty()) {
     variant->warm = true;
+    variant->last_failure.clear();
     return;
   }
   journal_.Count(*variant->function, Reason::kWarmUpAsked);

@@ -20,13 +20,22 @@ std::optional<Reason> WhyOthersDoNotServe(const MissFacts& facts) {
   return facts.sibling->against;
 }
 
+// Of a function that has to run before it can be recorded.
+std::string WhyWarmUp(const Variant& variant) {
+  if (variant.warm) {
+    return "it follows a warm-up on this path. Begin a step, and run first what comes before it";
+  }
+  if (variant.last_failure.empty()) return "it is not warmed up. Run it first";
+  return absl::StrCat("it is not warmed up, as its last run or recording failed (",
+                      variant.last_failure, "). Run it first");
+}
+
 // Of a call that is to be recorded only, and is decided otherwise.
 absl::Status WhyNotRecorded(const Call& call, const Decision& decision) {
   const std::string was_not = absl::StrCat("'", call.function.name, "' was not recorded: ");
   switch (decision.route) {
     case Route::kWarmUp:
-      return absl::FailedPreconditionError(absl::StrCat(
-          was_not, "it is not warmed up, or follows a warm-up on this path. Run it first"));
+      return absl::FailedPreconditionError(absl::StrCat(was_not, WhyWarmUp(*call.variant)));
     case Route::kEager:
       return absl::FailedPreconditionError(
           absl::StrCat(was_not, ReasonSentence(decision.reason)));

@@ -23,11 +23,9 @@ namespace {
 
 using Next = RecordOutcome::Next;
 
-// For the outcomes that need no more words.
-RecordOutcome To(Next next) {
-  RecordOutcome outcome;
-  outcome.next = next;
-  return outcome;
+// `reason` and `why` are for a call that goes on no further.
+RecordOutcome To(Next next, Reason reason = Reason::kRecordFailed, absl::string_view why = "") {
+  return {next, absl::OkStatus(), reason, std::string(why)};
 }
 
 RecordOutcome Done(absl::Status status) {
@@ -37,7 +35,7 @@ RecordOutcome Done(absl::Status status) {
 }
 
 RecordOutcome Eagerly(Reason reason, absl::string_view why) {
-  return {Next::kEagerly, absl::OkStatus(), reason, std::string(why)};
+  return To(Next::kEagerly, reason, why);
 }
 
 void NoteLasting(Node* node) {
@@ -233,7 +231,9 @@ absl::Status Recorder::RollBack(CheckpointId before, CaptureScope* scope, bool w
 RecordOutcome Recorder::GiveUp(const Draft& draft, Call& call) {
   Variant& variant = *call.variant;
   if (draft.hidden.empty() && draft.written.empty()) {
-    if (draft.reason == Reason::kWarmUpAsked) return To(Next::kWarmUp);
+    if (draft.reason == Reason::kWarmUpAsked) {
+      return To(Next::kWarmUp, draft.reason, draft.status.message());
+    }
     if (draft.reason == Reason::kOutOfPool) {
       variant.room.GiveUp();
       // Runs at once may have had the memory since the warm-up, and a capture unmaps none.
@@ -253,7 +253,7 @@ RecordOutcome Recorder::GiveUp(const Draft& draft, Call& call) {
       variant.uses[input].hidden = true;
     }
   }
-  return To(Next::kAgain);
+  return To(Next::kAgain, draft.reason, draft.status.message());
 }
 
 void Recorder::HoldForeign(Node* node) {

@@ -41,9 +41,10 @@ namespace graphtree {
 struct RecordOutcome {
   enum class Next : uint8_t {
     kDone,       // recorded and launched, or failed for good: `status`
-    kEagerly,    // the call has its inputs back, and runs eagerly: `reason`, `detail`
-    kWarmUp,     // likewise, and warms up
-    kAgain,      // likewise, and is recorded again
+    // The call has its inputs back. `reason` and `detail` say why it was not recorded.
+    kEagerly,    // it runs eagerly
+    kWarmUp,     // it warms up
+    kAgain,      // it is recorded again
     kRehearsed,  // inside of Record only: the rehearsal is done
   };
   Next next = Next::kDone;

@@ -110,5 +110,42 @@ TEST_P(LedgerTest, KnowsWorkspacesAndFunctionsBesidePrograms) {
   EXPECT_TRUE(is_there);
 }
 
+// A body asks for memory inside of a function beside the programs, which runs in the step, is
+// recorded over the bytes that the programs' recordings use, and runs eagerly: each byte is there
+// once.
+TEST_P(LedgerTest, MemoryOfAFunctionBesideProgramsIsCountedOnce) {
+  ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(DoubleOptions("program")));
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 8}}), IsOk());
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  constexpr uint64_t kAsked = 8 << 20, kSlack = 1 << 18;
+  const auto body = [](Launcher& on, Values&) -> Values {
+    const Tensor asked = on.Empty(DType::kI32, {int64_t{kAsked} / 4});
+    if (!on.ok()) return {};
+    on.Launch(IncrementKernel(), TestShape(), {InOut(asked), Val(1u), Val(64u)});
+    return {asked};
+  };
+  Tree& tree = *runtime().tree();
+  const FunctionId beside = tree.Register("beside", {}, body);
+  const FunctionId eager = tree.Register("eager", {.exclude = true}, body);
+  for (int i = 0; i < 4; ++i) {
+    for (const FunctionId function : {beside, eager}) {
+      tree.BeginStep();
+      ASSERT_THAT(tree.Run(function, {}, a()), IsOk());
+      const MemoryLedger ledger = runtime().ledger();
+      const uint64_t mapped = tree.stats().pool_reserved_bytes;
+      EXPECT_EQ(ledger.lanes[0].mapped(), mapped);
+      uint64_t alone = 0;
+      for (const LedgerRow& row : ledger.functions) {
+        alone += row.bytes.alone;
+        if (row.function != "beside") continue;
+        EXPECT_GE(row.bytes.alone + row.bytes.shared, kAsked);
+        EXPECT_LE(row.bytes.alone + row.bytes.shared, kAsked + kSlack);
+      }
+      EXPECT_LE(alone, mapped);
+      EXPECT_LE(mapped, 8 * kAsked);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace graphtree

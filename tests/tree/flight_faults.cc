@@ -367,6 +367,29 @@ TEST(FlightFaultTest, WhatIsSavedIsWhatTheLastCallMade) {
   }
 }
 
+// Whatever a checked call waits for: its caller reads in which function the device failed.
+TEST(FlightFaultTest, InCheckedModeAFailedWaitNamesItsFunction) {
+  for (const int before : {0, 1, 2, 3}) {
+    uint64_t failures = 0;
+    for (uint64_t n = 1;; ++n) {
+      SCOPED_TRACE(absl::StrCat("wait ", n, " behind ", before, " calls"));
+      Flight flight({.check = true});
+      const FunctionId function =
+          flight.tree().Register("checked", {.static_inputs = {0}}, BumpsIt);
+      for (int i = 0; i < before; ++i) ASSERT_THAT(flight.Run(function), IsOk());
+      for (uint64_t i = 0; i < 3; ++i) {
+        flight.plan().FailCallOf("Stream.Synchronize", n + i, ErrorCode::kUnknown);
+      }
+      const absl::Status status = flight.Run(function);
+      if (flight.plan().fired() == 0) break;
+      if (status.ok()) continue;
+      ++failures;
+      EXPECT_TRUE(absl::StrContains(status.message(), "'checked'")) << status;
+    }
+    EXPECT_GE(failures, 1u);
+  }
+}
+
 // Any call of a checked run that draws random numbers may fail: the generator is where it was, and
 // the next run draws what the failed one did.
 void AnyCallGivesNumbersBack(const FunctionOptions& options, int calls_before, uint64_t one_call,
