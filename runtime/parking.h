@@ -43,9 +43,10 @@
 // Waking checks: before parking a sample of the bytes that are to come back is noted, all of them
 // where these are few, and compared once they are back. Bytes that are others are an error that
 // names the place, and no step runs on them: the tag stays parked until it is parked with kDrop,
-// which gives the contents up, and woken again. What is pinned with a tag is compared, too. A wake
-// that fails for lack of memory, or because a device call failed, may be called again. Before it
-// fails for lack of memory, lanes without a step have given back what nobody uses there.
+// which gives the contents up, and woken again. What is pinned with a tag is compared, too, unless
+// functions beside its programs were called on the lane's tree meanwhile. A wake that fails for
+// lack of memory, or because a device call failed, may be called again. Before it fails for lack of
+// memory, lanes without a step have given back what nobody uses there.
 //
 // Threads: Park and Wake on any thread, also while others run steps of other lanes, but not while
 // programs are added or removed. Cost: a few driver calls for each 64 MiB, and copies of what is

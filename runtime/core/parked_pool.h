@@ -30,7 +30,8 @@ class ParkedPool {
   absl::Status Park(Contents contents);
   // All or nothing; checks nothing. No effect if it is not parked.
   absl::Status Wake();
-  // Of what is still live. REQUIRES: was woken.
+  // Of what is still live. Functions beside programs may write meanwhile to memory that stays: then
+  // other bytes are no damage. REQUIRES: was woken.
   absl::Status Check();
   void GiveUpContents() { canaries_ = Canaries(); }
 
@@ -46,6 +47,8 @@ class ParkedPool {
 
   Lane& lane_;
   Canaries canaries_;
+  bool stays_ = false;         // parked with kPinned
+  uint64_t calls_before_ = 0;  // of the tree, before it was parked
 };
 
 }  // namespace graphtree
