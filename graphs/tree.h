@@ -75,12 +75,12 @@
 #include "device/device.h"
 #include "device/graph.h"
 #include "device/observer.h"
-#include "graphs/call_counts.h"
-#include "graphs/captured_pointers.h"
 #include "graphs/function_options.h"
-#include "graphs/outline.h"
-#include "graphs/parity.h"
 #include "graphs/reason.h"
+#include "graphs/reports/call_counts.h"
+#include "graphs/reports/captured_pointers.h"
+#include "graphs/reports/outline.h"
+#include "graphs/reports/parity.h"
 #include "graphs/scope.h"
 #include "graphs/shared_budget.h"
 #include "graphs/tensor.h"
@@ -220,14 +220,16 @@ class Tree {
   std::vector<uint64_t> descendants() const;
   // All recordings, copied out.
   Outline outline() const;
-  // The ops of one recording, by its id in the outline; for export see graph_export.h. Where the
-  // recording is cut an op of kind host stands for the eager part, between the sections' ops.
+  // The ops of one recording, by its id in the outline; for export see reports/graph_export.h.
+  // Where the recording is cut an op of kind host stands for the eager part, between the sections'
+  // ops.
   absl::StatusOr<std::vector<Op>> OpsOf(uint64_t recording) const;
   // The recordings of a function, by their ids in the outline; of an unknown function none.
   std::vector<uint64_t> RecordingsOf(FunctionId function) const;
-  // The places where a recording holds addresses in `range` (captured_pointers.h).
+  // The places where a recording holds addresses in `range` (reports/captured_pointers.h).
   absl::StatusOr<CapturedPointers> PointersOf(uint64_t recording, AddressRange range) const;
-  // The memory of each recording, and who holds it (tree_snapshot.h writes this into a file).
+  // The memory of each recording, and who holds it; reports/tree_snapshot.h writes this into a
+  // file.
   std::vector<SnapshotNode> memory_of_nodes();
   // The memory that the tree records into, to look at: snapshots, statistics, history. Calls use
   // the pool without a lock: while another thread may call, look at the pool inside Inspect.

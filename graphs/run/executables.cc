@@ -7,7 +7,7 @@
 
 #include "device/base/status_macros.h"
 #include "device/error.h"
-#include "graphs/duration_counts.h"
+#include "graphs/reports/duration_counts.h"
 #include "graphs/run/planted_bug.h"
 
 namespace graphtree {

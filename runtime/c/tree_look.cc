@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graphs/call_counts.h"
-#include "graphs/graph_export.h"
-#include "graphs/outline.h"
 #include "graphs/reason.h"
+#include "graphs/reports/call_counts.h"
+#include "graphs/reports/graph_export.h"
+#include "graphs/reports/outline.h"
+#include "graphs/reports/tree_snapshot.h"
 #include "graphs/tree.h"
-#include "graphs/tree_snapshot.h"
 #include "runtime/c/entry.h"
 #include "runtime/c/stats_of.h"
 #include "runtime/c/texts.h"

@@ -15,7 +15,7 @@
 #include "allocator/snapshot_nodes.h"
 #include "device/address.h"
 #include "graphs/host_bytes.h"
-#include "graphs/outline.h"
+#include "graphs/reports/outline.h"
 #include "runtime/plan/guess.h"
 #include "runtime/watch/lane_looks.h"
 #include "runtime/watch/shape_watch.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
-#include "graphs/captured_pointers.h"
+#include "graphs/reports/captured_pointers.h"
 #include "graphs/tree.h"
 #include "runtime/core/program_state.h"
 #include "runtime/slots/planted_bug.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graphs/graph_export.h"
+#include "graphs/reports/graph_export.h"
 #include "tests/outsider/world.h"
 
 namespace graphtree::outsider {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/observer.h"
-#include "graphs/graph_export.h"
-#include "graphs/outline.h"
+#include "graphs/reports/graph_export.h"
+#include "graphs/reports/outline.h"
 #include "tests/tree/breaks_fixture.h"
 
 namespace graphtree {
