@@ -40,7 +40,9 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, P
     pool->UsedLaterOn(stream);
   };
   const AddressRange step = pool->arena().range_of(Region::kStep);
-  const auto is_parked = [pool] { return pool->deferred().is_parking() || pool->has_parked(); };
+  const auto is_parked = [pool] {
+    return pool->deferred().is_parking() || pool->parking().has_parked();
+  };
   const auto keep_awake = [pool](bool is_kept) {
     is_kept ? pool->deferred().ForbidParking() : pool->deferred().AllowParking();
   };

@@ -88,7 +88,7 @@ LaneMemory MemoryOf(Tree& tree, const std::vector<LaneProgram>& programs) {
     memory.lasting_bytes = pool.lasting;
     memory.recordings = RecordingsOf(tree, OwnersOf(tree, programs));
     const Pool& parked = tree.pool();
-    if (!parked.has_parked()) return;
+    if (!parked.parking().has_parked()) return;
     memory.parked_bytes = parked.Stats().parked_bytes;
     for (LedgerInput::Recording& recording : memory.recordings) {
       recording.ranges = MappedOf(parked, recording.ranges);
