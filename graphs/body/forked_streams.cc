@@ -1,0 +1,54 @@
+// Orders a body's stream and those that it has forked off.
+#include "graphs/body/forked_streams.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "device/base/insist.h"
+#include "device/base/status_macros.h"
+#include "device/device.h"
+
+namespace graphtree {
+
+absl::Status ForkedStreams::MakeOrder() {
+  if (order_ != nullptr) return absl::OkStatus();
+  GRAPHTREE_ASSIGN_OR_RETURN(order_, own_.device().NewEvent({}));
+  return absl::OkStatus();
+}
+
+absl::Status ForkedStreams::GoOnAfter(StreamLife& side) {
+  GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
+  return side.Await(*order_, own_);
+}
+
+absl::Status ForkedStreams::Fork(Stream& side) {
+  if (&side == &own_) {
+    return absl::InvalidArgumentError("the body's own stream was forked off itself");
+  }
+  if (&side.device() != &own_.device()) {
+    return absl::InvalidArgumentError("a stream of another device was forked off");
+  }
+  GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
+  GRAPHTREE_RETURN_IF_ERROR(own_.Record(*order_));
+  GRAPHTREE_RETURN_IF_ERROR(side.Wait(*order_));
+  if (!absl::c_linear_search(forks_, side.life())) forks_.push_back(side.life());
+  return absl::OkStatus();
+}
+
+absl::Status ForkedStreams::Join() {
+  absl::Status first;
+  if (forks_.empty()) return first;  // of most bodies and parts
+  for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {
+    const absl::Status joined = GoOnAfter(*side);
+    const auto await_on_host = [&]() -> absl::Status {
+      GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
+      return side->AwaitOnHost(*order_);
+    };
+    if (joined.ok() || Insist(await_on_host).ok()) continue;
+    first.Update(joined);
+  }
+  return first;
+}
+
+}  // namespace graphtree
