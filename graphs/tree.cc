@@ -230,11 +230,6 @@ std::vector<uint64_t> Tree::RecordingsOf(FunctionId function) const {
   return recordings;
 }
 
-absl::StatusOr<CapturedPointers> Tree::PointersOf(uint64_t recording, AddressRange range) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Op> ops, OpsOf(recording));
-  return PointersInto(range, recording, ops);
-}
-
 std::vector<SnapshotNode> Tree::memory_of_nodes() {
   const Looking looking(core_->gate());
   return NodeMemoryOf(core_->books().root(), core_->books().path());

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/snapshot_nodes.h"
 #include "device/observer.h"
 #include "graphs/reports/graph_export.h"
 #include "graphs/reports/outline.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "allocator/snapshot_nodes.h"
 #include "device/base/status_matchers.h"
 #include "device/host/host_device.h"
 #include "device/memory.h"

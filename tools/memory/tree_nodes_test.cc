@@ -23,6 +23,7 @@
 #include "graphs/reports/tree_snapshot.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/verbs.h"
