@@ -126,6 +126,7 @@ class Pool {
   Scopes& scopes() { return scopes_; }
   MemoryBudget& memory() { return memory_; }
   Parking& parking() { return parking_; }
+  const Parking& parking() const { return parking_; }
   PoolStreams& streams() { return streams_; }
   Journal& journal() { return journal_; }
   const Journal& journal() const { return journal_; }
@@ -136,11 +137,6 @@ class Pool {
   const Arena& arena() const { return arena_; }
   const Ledger& ledger() const { return ledger_; }
   const PieceRow& row(Region region) const { return growth_.row(region); }
-  bool is_parked() const { return door_.is_parked(); }
-  // Whether any of the memory is parked.
-  bool has_parked() const { return door_.has_parked(); }
-  // Whether any of it is, or will be once a capture has ended.
-  bool has_parked_or_will() const { return door_.has_parked_or_will(); }
   PoolStats Stats() const;
   // Physical memory that it has just now. From any thread, at any time.
   uint64_t mapped_bytes() const { return growth_.mapped_bytes(); }

@@ -279,7 +279,7 @@ class SnapshotMaker {
     DictMaker own(snapshot_);
     own.Text("pool", pool_.arena().name())
         .Unsigned("base", pool_.arena().base())
-        .Bool("parked", pool_.is_parked())
+        .Bool("parked", pool_.parking().is_parked())
         .Unsigned("limit_bytes", stats.limit_bytes)
         .Unsigned("address_bytes", stats.address_bytes)
         .Unsigned("allocations", stats.allocations)

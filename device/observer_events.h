@@ -15,11 +15,14 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "device/graph.h"
-#include "device/op_identity.h"
-#include "device/stream.h"
 
 namespace graphtree {
+
+class Executable;
+class Graph;
+class Stream;
+struct GraphIdentity;
+struct OpIdentity;
 
 // In which kind of run something is launched.
 enum class RunKind : uint8_t {

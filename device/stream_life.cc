@@ -11,10 +11,6 @@
 
 namespace graphtree {
 
-namespace {
-
-// Asked again where the device could not say: else the work of a capture would be taken for work
-// that runs.
 absl::StatusOr<CaptureInfo> AskCapture(Stream& stream) {
   CaptureInfo info;
   GRAPHTREE_RETURN_IF_ERROR(Insist([&]() -> absl::Status {
@@ -23,8 +19,6 @@ absl::StatusOr<CaptureInfo> AskCapture(Stream& stream) {
   }));
   return info;
 }
-
-}  // namespace
 
 StreamLife::~StreamLife() = default;
 

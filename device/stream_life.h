@@ -131,6 +131,10 @@ class StreamLife {
 
 using StreamLives = std::vector<std::shared_ptr<StreamLife>>;
 
+// The capture that the stream is in. Asked again where the device could not say: else the work of a
+// capture would be taken for work that runs.
+absl::StatusOr<CaptureInfo> AskCapture(Stream& stream);
+
 }  // namespace graphtree
 
 #endif  // GRAPHTREE_DEVICE_STREAM_LIFE_H_

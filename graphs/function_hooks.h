@@ -18,9 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "device/observer.h"
-#include "device/op_identity.h"
-#include "device/stream.h"
+#include "device/observer_events.h"
 
 namespace graphtree {
 

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "graphs/function_hooks.h"
-#include "graphs/launcher.h"
 #include "graphs/moving.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
+
+class Launcher;
 
 // Never given twice, also not when its function was unregistered.
 using FunctionId = uint32_t;

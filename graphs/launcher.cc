@@ -7,107 +7,101 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "device/base/guarded_call.h"
 #include "device/base/one_line.h"
-#include "device/base/status_macros.h"
 #include "graphs/history/stack_marks.h"
+#include "graphs/part_launcher.h"
+#include "graphs/random/random_source.h"
 
 namespace graphtree {
-void Launcher::Fail(absl::Status status) {
-  if (status_.ok()) status_ = std::move(status);
+namespace {
+
+// The op was put on the stream, or the attempt has failed. After the launch, not before: another
+// tree that is called on another thread between the two goes on after the earlier work of the
+// stream, and forgets the stream before it has awaited the launch.
+void EndOp(absl::Span<const Arg> arguments, RunMemory* memory) {
+  for (const Arg& argument : arguments) {
+    if (argument.tensor() != nullptr) memory->NoteUse(*argument.tensor());
+  }
+  memory->EndScratch();
 }
+
+// OK if an op may touch the tensor.
+absl::Status MayTouch(const Tensor& tensor, absl::string_view op, RunMemory* memory) {
+  if (!tensor.defined()) {
+    return absl::InvalidArgumentError(absl::StrCat(op, " was given an undefined tensor"));
+  }
+  if (!tensor.shape().possible()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op, ": ", tensor.shape().Check().message()));
+  }
+  // Empty returned this tensor after a failure, perhaps in an earlier run: a body may have stored
+  // it.
+  if (tensor.word() == 0 && !tensor.raw_bytes().empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(op, ": a tensor of ", tensor.raw_bytes().bytes,
+                     " bytes at address 0; whoever made it had failed, and it has no memory"));
+  }
+  if (tensor.storage() != nullptr && memory->IsBodysScratch(*tensor.storage())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(op, ": the part has taken scratch memory of its body along, which no replay "
+                         "has; name it among the break's tensors, and use the one that the part "
+                         "is given"));
+  }
+  if (tensor.storage() != nullptr) memory->allocator().WillUse(*tensor.storage());
+  const absl::StatusOr<AddressRange> bytes = tensor.bytes();
+  if (bytes.ok()) return absl::OkStatus();
+  return absl::Status(bytes.status().code(), absl::StrCat(op, ": ", bytes.status().message()));
+}
+
+// Copies and fills touch all bytes from the first to the last one; bytes in a gap may be somebody
+// else's.
+absl::Status HasNoGaps(const Layout& layout, absl::string_view op) {
+  const uint64_t elements = static_cast<uint64_t>(layout.elements()) * BytesOf(layout.type());
+  if (layout.extent_bytes() <= elements) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      op, ": ", layout.ToString(), " has gaps between its elements, and a ", op,
+      " works on all bytes from the first to the last; launch a kernel instead"));
+}
+
+}  // namespace
 
 void Launcher::Put(OpLaunch op, absl::FunctionRef<absl::Status()> launch) {
-  if (watch_ == nullptr) return Passed(op.name, launch());
-  const std::string scope = JoinedScopes(scopes_.text(), scope_around_);
-  op.scope = scope;
-  op.stream = &stream_;
-  op.may_follow_others = may_have_others_;
-  if (absl::Status may = watch_->Before(op); !may.ok()) return FailAt(op.name, std::move(may));
-  absl::Status launched = launch();
-  watch_->After(op, launched);
-  Passed(op.name, std::move(launched));
-}
-
-void Launcher::Passed(absl::string_view op, absl::Status status) {
-  if (!status.ok()) return FailAt(op, std::move(status));
-  ++ops_;
-  last_op_.assign(op.data(), op.size());
-}
-
-void Launcher::FailAt(absl::string_view op, absl::Status status) {
-  if (!ok()) return;
-  failed_op_.assign(op.data(), op.size());
-  Fail(std::move(status));
-}
-
-std::string Launcher::Place() const {
-  if (!failed_op_.empty()) {
-    return absl::StrCat("at op ", ops_ + 1, " of its body ('", failed_op_, "')");
+  absl::Status launched;
+  if (OpWatch* const watch = means_.watch; watch == nullptr) {
+    launched = launch();
+  } else {
+    const std::string scope = JoinedScopes(scopes_.text(), scope_around_);
+    op.scope = scope;
+    op.stream = &stream_;
+    op.may_follow_others = may_have_others_;
+    if (absl::Status may = watch->Before(op); !may.ok()) {
+      return progress_.FailAt(op.name, std::move(may));
+    }
+    launched = launch();
+    watch->After(op, launched);
   }
-  return ops_ == 0 ? "before the first op of its body"
-                   : absl::StrCat("after op ", ops_, " of its body ('", last_op_, "')");
-}
-
-const Value* Launcher::InputFor(size_t index, absl::string_view wanted) {
-  const auto missing = [&](absl::string_view why) {
-    Fail(absl::InvalidArgumentError(
-        absl::StrCat("the body takes input ", index, " as ", wanted, ", and ", why)));
-    return nullptr;
-  };
-  if (inputs_ == nullptr) {
-    return missing(in_part_ ? "an eager part has none: pass it to Launcher::Break"
-                            : "whoever runs it has given the launcher none");
-  }
-  if (index >= inputs_brought_) {
-    return missing(absl::StrCat("the call brought ", inputs_brought_, " inputs, counted from 0"));
-  }
-  if (index >= inputs_->size()) return missing("the body has taken it out of its inputs before");
-  if ((*inputs_)[index].is_none()) {
-    return missing("there is nothing: the call brought nothing, or the body has dropped it before");
-  }
-  return &(*inputs_)[index];
+  if (!launched.ok()) return progress_.FailAt(op.name, std::move(launched));
+  progress_.Passed(op.name);
 }
 
 // After a failure the body goes on, and may look at the dimensions of the tensor from here.
 Tensor Launcher::Input(size_t index) {
   static const Layout* const nothing = Layout::Of(DType::kU8, {0, 0, 0, 0, 0, 0, 0, 0});
-  const Value* input = InputFor(index, "a tensor");
-  if (input == nullptr) return Tensor::Foreign(0, nothing);
-  if (input->is_tensor()) return Tensor::From(*input);
-  Fail(absl::InvalidArgumentError(absl::StrCat("the body takes input ", index,
-                                               " as a tensor, and it is ", Description(*input))));
+  absl::StatusOr<Tensor> input = means_.inputs.TensorAt(index);
+  if (input.ok()) return *std::move(input);
+  Fail(input.status());
   return Tensor::Foreign(0, nothing);
 }
 
 int64_t Launcher::Integer(size_t index) {
-  const Value* input = InputFor(index, "an integer");
-  if (input == nullptr) return 0;
-  if (input->is_integer()) return input->integer();
-  Fail(absl::InvalidArgumentError(absl::StrCat("the body takes input ", index,
-                                               " as an integer, and it is ", Description(*input))));
-  return 0;
+  const absl::StatusOr<int64_t> input = means_.inputs.IntegerAt(index);
+  Fail(input.status());
+  return input.ok() ? *input : 0;
 }
 
 Tensor Launcher::Empty(DType type, absl::Span<const int64_t> sizes) {
   return Empty(Layout::Of(type, sizes));
-}
-
-Tensor Launcher::Unmade(const Layout* layout) {
-  if (layout->possible()) return Tensor::Foreign(0, layout);
-  const std::vector<int64_t> none(layout->sizes().size(), 0);
-  return Tensor::Foreign(0, Layout::Of(layout->type(), none));
-}
-
-Storage* Launcher::Allocate(uint64_t bytes) {
-  const uint64_t room = made_.RoomFor(bytes);
-  asked_bytes_ += bytes;
-  absl::StatusOr<Storage*> storage = allocator_.AllocateWithRoom(bytes, room, stream_);
-  if (storage.ok()) return *storage;
-  Fail(storage.status());
-  return nullptr;
 }
 
 Tensor Launcher::Empty(const Layout* layout) {
@@ -120,10 +114,11 @@ Tensor Launcher::Empty(const Layout* layout) {
     return Tensor::Foreign(0, Layout::Of(DType::kU8, {0}));
   }
   Fail(layout->Check());
-  Storage* const storage = ok() ? Allocate(layout->extent_bytes()) : nullptr;
-  if (storage == nullptr) return Unmade(layout);
-  requests_.pads.room_bytes += made_.Add(*storage, layout->extent_bytes());
-  return Tensor::Over(storage, layout, storage->range().base);
+  if (!ok()) return Unmade(layout);
+  absl::StatusOr<Tensor> made = memory_.Make(layout);
+  if (made.ok()) return *std::move(made);
+  Fail(made.status());
+  return Unmade(layout);
 }
 
 Tensor Launcher::Scratch(uint64_t bytes) {
@@ -134,88 +129,24 @@ Tensor Launcher::Scratch(uint64_t bytes) {
                       "scratch of ", bytes, " bytes is more than there are addresses")));
   const Layout* const layout = Layout::Of(DType::kU8, {size});
   if (!ok()) return Tensor::Foreign(0, layout);
-  absl::StatusOr<Storage*> storage = allocator_.Scratch(bytes, stream_);
-  if (!storage.ok()) {
-    Fail(storage.status());
-    return Tensor::Foreign(0, layout);
-  }
-  scratch_.push_back(Tensor::Over(*storage, layout, (*storage)->range().base));
-  return scratch_.back();
-}
-
-void Launcher::EndScratch() {
-  for (const Tensor& scratch : scratch_) allocator_.EndScratch(scratch.storage());
-  scratch_.clear();
+  absl::StatusOr<Tensor> scratch = memory_.MakeScratch(bytes, layout);
+  if (scratch.ok()) return *std::move(scratch);
+  Fail(scratch.status());
+  return Tensor::Foreign(0, layout);
 }
 
 bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
-  if (!tensor.defined()) {
-    FailAt(op, absl::InvalidArgumentError(absl::StrCat(op, " was given an undefined tensor")));
-    return false;
-  }
-  if (!tensor.shape().possible()) {
-    FailAt(op, absl::InvalidArgumentError(
-                   absl::StrCat(op, ": ", tensor.shape().Check().message())));
-    return false;
-  }
-  // Empty returned this tensor after a failure, perhaps in an earlier run: a body may have stored
-  // it.
-  if (tensor.word() == 0 && !tensor.raw_bytes().empty()) {
-    FailAt(op, absl::FailedPreconditionError(absl::StrCat(
-                   op, ": a tensor of ", tensor.raw_bytes().bytes, " bytes at address 0; whoever "
-                   "made it had failed, and it has no memory")));
-    return false;
-  }
-  if (tensor.storage() != nullptr && IsBodysScratch(*tensor.storage())) {
-    FailAt(op, absl::FailedPreconditionError(absl::StrCat(
-                   op, ": the part has taken scratch memory of its body along, which no replay "
-                   "has; name it among the break's tensors, and use the one that the part is "
-                   "given")));
-    return false;
-  }
-  if (tensor.storage() != nullptr) allocator_.WillUse(*tensor.storage());
-  absl::StatusOr<AddressRange> bytes = tensor.bytes();
-  if (!bytes.ok()) {
-    FailAt(op,
-           absl::Status(bytes.status().code(), absl::StrCat(op, ": ", bytes.status().message())));
-    return false;
-  }
-  return true;
+  absl::Status may = MayTouch(tensor, op, &memory_);
+  if (may.ok()) return true;
+  progress_.FailAt(op, std::move(may));
+  return false;
 }
 
-// After the launch, not before: another tree that is called on another thread between the two goes
-// on after the earlier work of the stream, and forgets the stream before it has awaited the launch.
-void Launcher::NoteUse(const Tensor& tensor) {
-  if (tensor.storage() != nullptr) allocator_.NoteUse(*tensor.storage(), stream_);
-}
-
-void Launcher::NoteUses(absl::Span<const Arg> arguments) {
-  for (const Arg& argument : arguments) {
-    if (argument.tensor() != nullptr) NoteUse(*argument.tensor());
-  }
-}
-
-// A replay runs the parts and nothing else of the body: such scratch does not exist then.
-bool Launcher::IsBodysScratch(const Storage& storage) const {
-  if (!in_part_ || storage.output != kScratch) return false;
-  for (const Launcher* part = this; part != nullptr; part = part->outer_part_) {
-    for (const Tensor& own : part->scratch_) {
-      if (own.storage() == &storage) return false;
-    }
-  }
-  return storage.state() == StorageState::kView;
-}
-
-// Copies and fills touch all bytes from the first to the last one; bytes in a gap may be somebody
-// else's.
 bool Launcher::UsableWhole(const Tensor& tensor, absl::string_view op) {
   if (!Usable(tensor, op)) return false;
-  const Layout& layout = tensor.shape();
-  const uint64_t elements = static_cast<uint64_t>(layout.elements()) * BytesOf(layout.type());
-  if (layout.extent_bytes() <= elements) return true;
-  FailAt(op, absl::InvalidArgumentError(absl::StrCat(
-                 op, ": ", layout.ToString(), " has gaps between its elements, and a ", op,
-                 " works on all bytes from the first to the last; launch a kernel instead")));
+  absl::Status may = HasNoGaps(tensor.shape(), op);
+  if (may.ok()) return true;
+  progress_.FailAt(op, std::move(may));
   return false;
 }
 
@@ -234,10 +165,11 @@ bool Launcher::Resolve(const Kernel& kernel, absl::Span<const Arg> arguments) {
       case Access::kWrite: arguments_.push_back(Argument::Out(range)); break;
       case Access::kReadWrite: arguments_.push_back(Argument::InOut(range)); break;
       default:
-        FailAt(kernel.name(), absl::InvalidArgumentError(absl::StrCat(
-                                  kernel.name(), " is given a tensor with access ",
-                                  static_cast<int>(argument.access()),
-                                  ", and a tensor is read (1), written (2), or both (3)")));
+        progress_.FailAt(kernel.name(),
+                         absl::InvalidArgumentError(absl::StrCat(
+                             kernel.name(), " is given a tensor with access ",
+                             static_cast<int>(argument.access()),
+                             ", and a tensor is read (1), written (2), or both (3)")));
         return false;
     }
   }
@@ -247,11 +179,6 @@ bool Launcher::Resolve(const Kernel& kernel, absl::Span<const Arg> arguments) {
 void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
                       absl::Span<const Arg> arguments) {
   const DoorMark door;
-  Issue(kernel, shape, arguments);
-}
-
-void Launcher::Issue(const Kernel& kernel, const LaunchShape& shape,
-                     absl::Span<const Arg> arguments) {
   if (!ok() || !Resolve(kernel, arguments)) return;
   if (observer_ != nullptr) {
     observer_->Launching(kernel.name());
@@ -273,8 +200,7 @@ void Launcher::Issue(const Kernel& kernel, const LaunchShape& shape,
        .shape = &shape,
        .arguments = arguments},
       [&] { return stream_.Launch(kernel, shape, arguments_); });
-  NoteUses(arguments);
-  EndScratch();
+  EndOp(arguments, &memory_);
   if (ok() && observer_ != nullptr) observer_->Launched(kernel, shape, arguments_);
 }
 
@@ -284,9 +210,9 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
   const AddressRange to = target.raw_bytes();
   const AddressRange from = source.raw_bytes();
   if (to.bytes != from.bytes) {
-    FailAt("copy", absl::InvalidArgumentError(absl::StrCat("copy of ", from.bytes, " bytes into ",
-                                                           to.bytes, " bytes")));
-    return;
+    return progress_.FailAt("copy", absl::InvalidArgumentError(absl::StrCat(
+                                        "copy of ", from.bytes, " bytes into ", to.bytes,
+                                        " bytes")));
   }
   if (observer_ != nullptr) {
     observer_->Launching("copy");
@@ -300,9 +226,7 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
        .arguments = arguments,
        .is_nothing = to.bytes == 0},
       [&] { return stream_.Copy(to.base, from.base, to.bytes); });
-  NoteUse(target);
-  NoteUse(source);
-  EndScratch();
+  EndOp(arguments, &memory_);
   if (ok() && observer_ != nullptr) observer_->Copied({to.base, from.base, to.bytes});
 }
 
@@ -321,23 +245,22 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
        .arguments = arguments,
        .is_nothing = range.bytes == 0},
       [&] { return stream_.Fill(range.base, byte, 1, range.bytes); });
-  NoteUse(target);
-  EndScratch();
+  EndOp(arguments, &memory_);
   if (ok() && observer_ != nullptr) observer_->Filled({range.base, byte, 1, range.bytes});
 }
 
 void Launcher::Pin(const Tensor& tensor) {
   if (!ok() || !Usable(tensor, "pinning")) return;
-  Fail(allocator_.Pin(tensor));
+  Fail(memory_.allocator().Pin(tensor));
 }
 
 void Launcher::SetEvent(Event& event) {
   const DoorMark door;
   if (!ok()) return;
   if (std::find(events_.begin(), events_.end(), &event) != events_.end()) {
-    return FailAt("event", absl::FailedPreconditionError(
-                               "one run set an event twice; a replay's waiters would not know "
-                               "which of the two they wait for"));
+    return progress_.FailAt(
+        "event", absl::FailedPreconditionError("one run set an event twice; a replay's waiters "
+                                               "would not know which of the two they wait for"));
   }
   Put({.kind = OpKind::kEventRecord, .name = "event"},
       [&] { return stream_.RecordExternal(event); });
@@ -363,7 +286,7 @@ void Launcher::Break(std::string why, absl::Span<const Arg> tensors, EagerPart p
                        ", where only tensors stand; let the part hold the value")));
     }
     if (!Usable(*argument.tensor(), name)) return;
-    allocator_.HoldUsed(*argument.tensor());
+    memory_.allocator().HoldUsed(*argument.tensor());
     request.tensors.push_back(
         Tensor::Foreign(argument.tensor()->word(), argument.tensor()->layout()));
     const Storage* storage = argument.tensor()->storage();
@@ -381,57 +304,9 @@ void Launcher::Break(std::string why, absl::Span<const Arg> tensors, EagerPart p
     if (!ok()) return;  // the observer has refused an access
     observer_->Broke(request.why);
   }
-  Fail(cutter_ != nullptr ? cutter_->Cut(std::move(request)) : RunInPlace(request));
-  EndScratch();
-}
-
-absl::Status Launcher::RunPart(const BreakRequest& request) {
-  in_part_ = true;
-  scope_around_ = request.scope;
-  made_.Forget();
-  CallbackMark callback;
-  Fail(Guarded([&] {
-    callback.Enter();
-    request.run(*this, request.tensors);
-  }));
-  JoinForks();
-  EndScratch();
-  if (ok()) return absl::OkStatus();
-  absl::Status failed(status_.code(),
-                      absl::StrCat("eager part '", request.why, "': ", status_.message()));
-  status_.ForEachPayload([&failed](absl::string_view url, const absl::Cord& payload) {
-    failed.SetPayload(url, payload);
-  });
-  return failed;
-}
-
-absl::Status Launcher::RunInPlace(const BreakRequest& request) {
-  if (random_ != nullptr) random_->EndSection();
-  PartLauncher parts(stream_, allocator_, nullptr, random_);
-  parts.SetWorkspaces(workspaces_);
-  parts.SetWatch(watch_);
-  const absl::Status status = parts.Run(request);
-  requests_.AddOfPart(parts.TakeRequests());
-  if (random_ != nullptr) random_->EndSection();
-  return status;
-}
-
-void PartLauncher::Fail(const absl::Status& why) {
-  for (Launcher* part = innermost_; part != nullptr; part = part->outer_part_) part->Fail(why);
-}
-
-absl::Status PartLauncher::Cut(BreakRequest request) {
-  Launcher* const outer = innermost_;
-  Launcher inner(on_.stream_, on_.allocator_, on_.observer_, on_.random_);
-  inner.SetWorkspaces(on_.workspaces_);
-  inner.SetWatch(on_.watch_);
-  inner.SetCutter(this);
-  inner.outer_part_ = outer;
-  innermost_ = &inner;
-  const absl::Status status = inner.RunPart(request);
-  innermost_ = outer;
-  outer->requests().AddOfPart(std::move(inner.requests()));
-  return status;
+  Fail(means_.cutter != nullptr ? means_.cutter->Cut(std::move(request))
+                                : PartLauncher::RunInPlace(request, *this));
+  memory_.EndScratch();
 }
 
 RandomState Launcher::Random(const GeneratorPtr& generator, uint64_t count) {
@@ -448,12 +323,12 @@ RandomState Launcher::Random(const GeneratorPtr& generator, uint64_t count) {
 
 AddressRange Launcher::Workspace(WorkspaceId id) {
   if (!ok()) return {};
-  if (workspaces_ == nullptr) {
+  if (means_.workspaces == nullptr) {
     Fail(absl::FailedPreconditionError(
         absl::StrCat("the body uses workspace ", id, ", but whoever runs it has none")));
     return {};
   }
-  const absl::StatusOr<Workspaces::Found> found = workspaces_->Find(id);
+  const absl::StatusOr<Workspaces::Found> found = means_.workspaces->Find(id);
   if (!found.ok()) {
     Fail(found.status());
     return {};
@@ -470,18 +345,38 @@ void Launcher::KeepAlive(std::shared_ptr<void> object) {
   requests_.keep_alive.push_back(std::move(object));
 }
 
+void Launcher::Declare(Access access, const Tensor& tensor) {
+  if (!ok() || !Usable(tensor, "opaque work")) return;
+  memory_.allocator().HoldUsed(tensor);
+  if (observer_ != nullptr) observer_->Accessed(access, tensor, -1);
+}
+
 void Launcher::Reads(const Tensor& tensor) {
   const DoorMark door;
-  if (!ok() || !Usable(tensor, "opaque work")) return;
-  allocator_.HoldUsed(tensor);
-  if (observer_ != nullptr) observer_->Accessed(Access::kRead, tensor, -1);
+  Declare(Access::kRead, tensor);
 }
 
 void Launcher::Writes(const Tensor& tensor) {
   const DoorMark door;
-  if (!ok() || !Usable(tensor, "opaque work")) return;
-  allocator_.HoldUsed(tensor);
-  if (observer_ != nullptr) observer_->Accessed(Access::kWrite, tensor, -1);
+  Declare(Access::kWrite, tensor);
 }
+
+void Launcher::UsedOn(const Tensor& tensor, Stream& side) {
+  if (!ok() || !Usable(tensor, "opaque work on a side stream")) return;
+  if (observer_ != nullptr) observer_->UsedBeside(tensor);
+  memory_.made().NoteBeside(tensor.storage());
+  Fail(memory_.allocator().UseOn(tensor.storage(), side));
+}
+
+void Launcher::Fork(Stream& side) {
+  if (!ok()) return;
+  may_have_others_ = true;
+  if (const absl::Status forked = forks_.Fork(side); !forked.ok()) {
+    progress_.FailAt("fork", forked);
+  }
+}
+
+// Also after a failure: what is put back then is put back after the work on the sides.
+void Launcher::JoinForks() { Fail(forks_.Join(means_.is_captured, memory_.allocator())); }
 
 }  // namespace graphtree

@@ -62,23 +62,27 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "device/graph.h"
 #include "device/kernel.h"
 #include "device/stream.h"
-#include "device/stream_life.h"
-#include "graphs/body_requests.h"
+#include "graphs/body/access_observer.h"
+#include "graphs/body/forked_streams.h"
+#include "graphs/body/means.h"
+#include "graphs/body/op_watch.h"
+#include "graphs/body/progress.h"
+#include "graphs/body/requests.h"
+#include "graphs/body/run_memory.h"
 #include "graphs/eager_part.h"
 #include "graphs/layout.h"
-#include "graphs/op_watch.h"
 #include "graphs/pad/pad_value.h"
-#include "graphs/pad/room.h"
-#include "graphs/random/random_source.h"
+#include "graphs/random/generator.h"
 #include "graphs/random/random_state.h"
 #include "graphs/scope.h"
 #include "graphs/tensor.h"
 #include "graphs/workspaces.h"
 
 namespace graphtree {
+
+class RandomSource;
 
 // What a random op draws differs from run to run.
 template <>
@@ -111,71 +115,17 @@ Arg Val(const T& value) {
   return Arg(&value);
 }
 
-// Where a body's memory comes from.
-class BodyAllocator {
- public:
-  virtual ~BodyAllocator() = default;
-  virtual absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) = 0;
-  // The same, with so many bytes of room behind them if there is memory for that, too.
-  virtual absl::StatusOr<Storage*> AllocateWithRoom(uint64_t bytes, uint64_t room,
-                                                    Stream& stream) {
-    return Allocate(bytes + room, stream);
-  }
-  // Bytes for one op, until EndScratch. The storage owns no block: its last handle frees nothing.
-  virtual absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) = 0;
-  // The op is launched: from now on the storage is stale, and its bytes may be given away, in the
-  // stream's order.
-  virtual void EndScratch(Storage* scratch) = 0;
-  // Work on `stream` uses the storage, too: whoever gets its bytes next waits for that work.
-  virtual absl::Status UseOn(Storage* storage, Stream& stream) = 0;
-  // Somebody is about to ask whether the storage may be used, and then to use it.
-  virtual void WillUse(const Storage& storage) {}
-  // Work that was put on `stream` uses the storage, whichever tree owns it. Called for every tensor
-  // of every op, after its launch, and cheap where the storage is the allocator's own.
-  virtual void NoteUse(const Storage& storage, Stream& stream) {}
-  // Work that is put anywhere up to the end of the run uses the tensor: whoever owns the tensor
-  // does not give its bytes away before that end, and not before that work.
-  virtual void HoldUsed(const Tensor& tensor) {}
-  // Work on `fork`, a stream that was forked off the body's, can neither be ordered before what
-  // comes next nor be awaited.
-  virtual void LeftBeside(const std::shared_ptr<StreamLife>& fork, const absl::Status& why) {}
-  // The tensor's memory is never parked or unmapped from now on.
-  virtual absl::Status Pin(const Tensor& tensor) {
-    return absl::UnimplementedError("whoever runs the body cannot pin memory");
-  }
-};
-
-// Told about every access that a body declares, before the op is launched.
-class AccessObserver {
- public:
-  virtual ~AccessObserver() = default;
-  // The body is about to launch this op; its accesses follow.
-  virtual void Launching(absl::string_view) {}
-  // `argument` is the number of the op's argument, or -1 for a declaration of opaque work. A copy
-  // has its target as argument 0 and its source as 1; a fill has its target as 0.
-  virtual void Accessed(Access access, const Tensor& tensor, int argument) = 0;
-  // The op is told to read the tensor only, and its kernel takes a pointer that it may write
-  // through.
-  virtual void Doubted(const Tensor&) {}
-  // Opaque work on a stream beside the body's uses the tensor.
-  virtual void UsedBeside(const Tensor&) {}
-  // The op whose accesses were told last was launched.
-  virtual void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) = 0;
-  virtual void Copied(const CopyParams&) {}
-  virtual void Filled(const FillParams&) {}
-  virtual void SetsEvent() {}  // an op of its own, that takes no memory
-  // The body breaks here; the accesses that were told last are its part's.
-  virtual void Broke(absl::string_view) {}
-};
-
 class Launcher {
  public:
   // None owned; all outlive the launcher. `observer` may be null, and so may `random`: a body that
   // draws random numbers then fails.
   Launcher(Stream& stream, BodyAllocator& allocator, AccessObserver* observer,
            RandomSource* random = nullptr)
-      : stream_(stream), allocator_(allocator), observer_(observer), random_(random) {}
-  ~Launcher() { EndScratch(); }
+      : stream_(stream),
+        observer_(observer),
+        random_(random),
+        memory_(allocator, stream, &requests_.pads),
+        forks_(stream) {}
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
@@ -214,7 +164,8 @@ class Launcher {
   // recording. What lies in the same piece of physical memory (2 to 64 MiB) stays with it. Its
   // bytes are reused as any other's. Memory that is not the tree's is its owner's to keep; of
   // another tree's it is an error. A kept output is put elsewhere by every run, so pinning what the
-  // body makes does not pin that. Tree::PointersOf tells where a recording points to the memory.
+  // body makes does not pin that. PointersInto tells where a recording points to the memory
+  // (reports/captured_pointers.h).
   void Pin(const Tensor& tensor);
 
   void Launch(const Kernel& kernel, const LaunchShape& shape, absl::Span<const Arg> arguments);
@@ -271,155 +222,52 @@ class Launcher {
   void Fork(Stream& side);
   void JoinForks();
 
-  bool ok() const { return status_.ok(); }
-  const absl::Status& status() const { return status_; }
+  bool ok() const { return progress_.ok(); }
+  const absl::Status& status() const { return progress_.status(); }
   // The body itself found something wrong, such as a call that did not succeed. OK changes nothing,
   // so that the status of any call can be given.
-  void Fail(absl::Status status);
+  void Fail(absl::Status status) { progress_.Fail(std::move(status)); }
 
   // The scopes that the body has begun (scope.h).
   ScopeStack& scopes() { return scopes_; }
 
-  // What follows is for whoever runs the body. `inputs` are those that the body is given; they
-  // outlive its run.
-  void SetInputs(const Values* inputs) {
-    inputs_ = inputs;
-    inputs_brought_ = inputs == nullptr ? 0 : inputs->size();
-  }
-  // `workspaces` may be null: a body that uses one then fails.
-  void SetWorkspaces(const Workspaces* workspaces) { workspaces_ = workspaces; }
-  // May be null: parts then run in their place.
-  void SetCutter(Cutter* cutter) { cutter_ = cutter; }
-  // May be null. Stands around the launches of this launcher, and of parts that it runs itself.
-  void SetWatch(OpWatch* watch) { watch_ = watch; }
-  // Gives and learns room for pads, as MadeMemory::UseRoom says. Without it there is none but what
-  // the body asks for.
-  void UseRoom(LearnedRoom* learned, uint64_t budget, bool learns) {
-    made_.UseRoom(learned, budget, learns);
-  }
-  // What is launched is captured: it runs where its graph is launched, and never if the capture
-  // fails.
-  void SetIsCaptured() { is_captured_ = true; }
+  // What follows is for whoever runs the body: what the body is lent, its memory, how far it has
+  // come, and what it has asked for.
+  BodyMeans& means() { return means_; }
+  RunMemory& memory() { return memory_; }
+  const BodyProgress& progress() const { return progress_; }
+  BodyRequests& requests() { return requests_; }
   // Whether somebody else may have put work on the stream, or on one that was forked off it.
   bool may_have_others() const { return may_have_others_; }
-  BodyRequests& requests() { return requests_; }
-  // Ops that the body has launched so far.
-  uint64_t ops() const { return ops_; }
-  // Bytes of all that the body has allocated so far, dead or alive.
-  uint64_t asked_bytes() const { return asked_bytes_; }
-  // Ends scratch memory that no op was launched for. Every launch ends its own.
-  void EndScratch();
-  // Where a body that failed had come to: "at op 3 of its body ('attend')" if that op could not be
-  // launched, "after op 3 of its body ('attend')" if something else failed after it.
-  std::string Place() const;
 
  private:
   friend class PartLauncher;
 
-  // False, with status_ set, if the tensor may not be touched.
+  // False, and the launcher has failed, if the tensor may not be touched.
   bool Usable(const Tensor& tensor, absl::string_view op);
   // The same; false also if the tensor has gaps between its elements.
   bool UsableWhole(const Tensor& tensor, absl::string_view op);
-  // An op was launched that uses the tensor, or those among the arguments.
-  void NoteUse(const Tensor& tensor);
-  void NoteUses(absl::Span<const Arg> arguments);
-  absl::Status MakeOrder();
-  // The side goes on after the work that is on the body's stream now, and the other way round.
-  absl::Status LetJoin(Stream& side);
-  absl::Status GoOnAfter(StreamLife& side);
-  // Whether the host has waited for the side's work.
-  bool HasAwaited(StreamLife& side);
+  // Turns what the body wrote into the arguments_ of the op.
   bool Resolve(const Kernel& kernel, absl::Span<const Arg> arguments);
-  // Launch, without its mark.
-  void Issue(const Kernel& kernel, const LaunchShape& shape,
-             absl::Span<const Arg> arguments);
-  // What a failed launcher returns for a tensor: its shape, without bytes.
-  static Tensor Unmade(const Layout* layout);
-  // The storage of an allocation that made_ is to be told of. Null, with status_ set, if there is
-  // no memory.
-  Storage* Allocate(uint64_t bytes);
-  Tensor PadInPlace(const Tensor& tensor, const Layout* layout, uint64_t bits);
-  Tensor PadByCopy(const Tensor& tensor, const PadPlan& plan, uint64_t bits);
-  // Null, with status_ set, if there is no such input, or none any more.
-  const Value* InputFor(size_t index, absl::string_view wanted);
   // Puts an op on the stream, between the calls of the watch.
   void Put(OpLaunch op, absl::FunctionRef<absl::Status()> launch);
-  void Passed(absl::string_view op, absl::Status status);
-  void FailAt(absl::string_view op, absl::Status status);
-  // For a body that nobody has given a cutter.
-  absl::Status RunInPlace(const BreakRequest& request);
-  // Runs a part with this launcher, which is not the body's own. The error names the part.
-  absl::Status RunPart(const BreakRequest& request);
-  // Whether a part has it from its body.
-  bool IsBodysScratch(const Storage& storage) const;
+  // Opaque work accesses the tensor.
+  void Declare(Access access, const Tensor& tensor);
 
   // Used by the thread that runs the body only, as is all that follows.
   Stream& stream_;
-  BodyAllocator& allocator_;
   AccessObserver* const observer_;
   RandomSource* const random_;
-  const Workspaces* workspaces_ = nullptr;
-  Cutter* cutter_ = nullptr;
-  OpWatch* watch_ = nullptr;
-  ScopeStack scopes_;
-  std::string scope_around_;      // of a part: what was open where the body broke
-  bool may_have_others_ = false;
-  bool is_captured_ = false;
-  bool in_part_ = false;
-  Launcher* outer_part_ = nullptr;  // in whose run this part runs; null: the body's
+  BodyMeans means_;
   BodyRequests requests_;
-  const Values* inputs_ = nullptr;
-  size_t inputs_brought_ = 0;
+  RunMemory memory_;
+  ForkedStreams forks_;
+  BodyProgress progress_;
+  ScopeStack scopes_;
+  std::string scope_around_;  // of a part: what was open where the body broke
+  bool may_have_others_ = false;
   std::vector<const Event*> events_;  // that were set
-  uint64_t ops_ = 0;                  // that were launched
-  uint64_t asked_bytes_ = 0;
-  std::string last_op_;
-  std::string failed_op_;  // that could not be launched; else empty
-  absl::Status status_;
-  MadeMemory made_;
-  StreamLives forks_;                // that are not joined yet
-  std::unique_ptr<Event> order_;     // of forks and joins; null: none yet
-  std::vector<Tensor> scratch_;      // of the op that is launched next
-  std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory
-};
-
-// Runs the eager parts of a body, and the parts in these. All parts of all runs go through it: of
-// a tree's calls (graphs/memory/part_runner.h) and of a launcher without a tree.
-//
-//   body --Break--> Run --> part, its launcher --Break--> part in it, with a launcher of its own
-//
-// All of these launchers put their work on one stream, take memory from one allocator and tell one
-// observer.
-//
-// Threads: as Launcher.
-class PartLauncher : private Cutter {
- public:
-  // As for a Launcher.
-  PartLauncher(Stream& stream, BodyAllocator& allocator, AccessObserver* observer,
-               RandomSource* random)
-      : on_(stream, allocator, observer, random) {
-    on_.SetCutter(this);
-  }
-  PartLauncher(const PartLauncher&) = delete;
-  PartLauncher& operator=(const PartLauncher&) = delete;
-
-  void SetWorkspaces(const Workspaces* workspaces) { on_.SetWorkspaces(workspaces); }
-  // The error names the part. Parts that follow one that failed launch nothing.
-  absl::Status Run(const BreakRequest& part) { return on_.RunPart(part); }
-  // May be null; for all parts from here on.
-  void SetWatch(OpWatch* watch) { on_.SetWatch(watch); }
-  // For the observer, which refuses what the part that runs is about to do: that part fails, and so
-  // do those that it runs in. Nothing happens if `why` is OK.
-  void Fail(const absl::Status& why);
-  // What the parts asked for since the last TakeRequests.
-  BodyRequests TakeRequests() { return std::exchange(on_.requests(), {}); }
-
- private:
-  // A part breaks.
-  absl::Status Cut(BreakRequest request) override;
-
-  Launcher on_;
-  Launcher* innermost_ = &on_;  // of the launchers that run parts now
+  std::vector<Argument> arguments_;   // of the op being launched; kept to reuse its memory
 };
 
 }  // namespace graphtree

@@ -20,52 +20,39 @@ Tensor Launcher::Empty(DType type, absl::Span<const int64_t> sizes,
 Tensor Launcher::Pad(Tensor tensor, absl::Span<const int64_t> sizes, PadValue value) {
   const DoorMark door;
   const DType type = tensor.defined() ? tensor.shape().type() : DType::kU8;
-  const auto unmade = [&] { return Unmade(Layout::Of(type, sizes)); };
-  if (!ok() || !Usable(tensor, "pad")) return unmade();
+  const auto fail = [&](const absl::Status& why) {
+    progress_.FailAt("pad", absl::Status(why.code(), absl::StrCat("pad: ", why.message())));
+    return Unmade(Layout::Of(type, sizes));
+  };
+  if (!ok() || !Usable(tensor, "pad")) return Unmade(Layout::Of(type, sizes));
   const absl::StatusOr<uint64_t> bits = value.BitsAs(type);
-  const absl::StatusOr<PadPlan> plan = PlanPad(tensor.shape(), sizes, made_.SourceOf(tensor));
-  for (const absl::Status& status : {bits.status(), plan.status()}) {
-    if (status.ok()) continue;
-    FailAt("pad", absl::Status(status.code(), absl::StrCat("pad: ", status.message())));
-    return unmade();
+  if (!bits.ok()) return fail(bits.status());
+  const absl::StatusOr<PadPlan> plan =
+      PlanPad(tensor.shape(), sizes, memory_.made().SourceOf(tensor));
+  if (!plan.ok()) return fail(plan.status());
+  if (plan->way == PadWay::kNothing) return tensor.View(plan->layout, 0);
+  const bool in_place = plan->way == PadWay::kInPlace;
+  const absl::StatusOr<PadOp> op = in_place ? PadOp::InPlace(tensor.shape(), *plan->layout, *bits)
+                                            : PadOp::Copy(tensor.shape(), *plan->layout, *bits);
+  if (!op.ok()) return fail(op.status());
+  if (in_place) {
+    // The op takes the tail alone, so that nothing else counts as written.
+    const AddressRange written = op->written();
+    const Tensor tail =
+        tensor.View(Layout::Of(DType::kU8, {static_cast<int64_t>(written.bytes)}), written.base);
+    memory_.made().Padded(tensor, *plan->layout);
+    Launch(PadInPlaceKernel(), op->shape(), {Out(tail), Val(op->table())});
+    ++requests_.pads.in_place;
+    return tensor.View(plan->layout, 0);
   }
-  switch (plan->way) {
-    case PadWay::kNothing: return tensor.View(plan->layout, 0);
-    case PadWay::kInPlace: return PadInPlace(tensor, plan->layout, *bits);
-    case PadWay::kCopy: break;
+  absl::StatusOr<Tensor> copy = memory_.MakeCopy(tensor, *plan);
+  if (!copy.ok()) {
+    Fail(copy.status());
+    return Unmade(plan->layout);
   }
-  return PadByCopy(tensor, *plan, *bits);
-}
-
-// The op takes the tail alone, so that nothing else counts as written.
-Tensor Launcher::PadInPlace(const Tensor& tensor, const Layout* layout, uint64_t bits) {
-  const absl::StatusOr<PadOp> op = PadOp::InPlace(tensor.shape(), *layout, bits);
-  if (!op.ok()) {
-    FailAt("pad", op.status());
-    return Unmade(layout);
-  }
-  const AddressRange written = op->written();
-  const Tensor tail =
-      tensor.View(Layout::Of(DType::kU8, {static_cast<int64_t>(written.bytes)}), written.base);
-  made_.Padded(tensor, *layout);
-  Issue(PadInPlaceKernel(), op->shape(), {Out(tail), Val(op->table())});
-  ++requests_.pads.in_place;
-  return tensor.View(layout, 0);
-}
-
-Tensor Launcher::PadByCopy(const Tensor& tensor, const PadPlan& plan, uint64_t bits) {
-  Storage* const storage = Allocate(plan.copy_bytes);
-  if (storage == nullptr) return Unmade(plan.layout);
-  const Tensor result = Tensor::Over(storage, plan.layout, storage->range().base);
-  requests_.pads.room_bytes += made_.AddCopy(*storage, tensor, plan);
-  const absl::StatusOr<PadOp> op = PadOp::Copy(tensor.shape(), *plan.layout, bits);
-  if (!op.ok()) {
-    FailAt("pad", op.status());
-    return Unmade(plan.layout);
-  }
-  Issue(PadCopyKernel(), op->shape(), {Out(result), In(tensor), Val(op->table())});
+  Launch(PadCopyKernel(), op->shape(), {Out(*copy), In(tensor), Val(op->table())});
   ++requests_.pads.copied;
-  return result;
+  return *std::move(copy);
 }
 
 }  // namespace graphtree

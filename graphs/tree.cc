@@ -10,6 +10,7 @@
 #include "device/base/status_macros.h"
 #include "graphs/history/stack_marks.h"
 #include "graphs/recording/node_memory.h"
+#include "graphs/recording/node_walk.h"
 #include "graphs/recording/outline_of.h"
 #include "graphs/run/tree_core.h"
 
@@ -20,15 +21,6 @@ absl::Status MustBeAtHome(const std::string& elsewhere, const std::string& home)
   if (elsewhere.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("it lies on another device, ", elsewhere, "; this tree's is ", home));
-}
-
-// Uses a list and no recursion: paths may be thousands of levels deep.
-uint64_t NodesBelow(const Node& node) {
-  std::vector<const Node*> nodes = {&node};
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    for (const std::unique_ptr<Node>& child : nodes[i]->children) nodes.push_back(child.get());
-  }
-  return nodes.size() - 1;
 }
 
 // Appends the ops of a section. Those that wait for no op of the section wait for op `before`; -1:
@@ -197,7 +189,9 @@ std::vector<uint64_t> Tree::descendants() const {
   const Looking looking(core_->gate());
   std::vector<uint64_t> counts;
   for (const std::unique_ptr<Node>& root : core_->books().root().children) {
-    counts.push_back(NodesBelow(*root));
+    uint64_t nodes = 0;
+    VisitNodes(*root, [&nodes](const Node&) { ++nodes; });
+    counts.push_back(nodes - 1);
   }
   return counts;
 }
@@ -215,35 +209,25 @@ ScopeStack& Tree::scopes() { return core_->ground().scopes; }
 
 absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
   const Looking looking(core_->gate());
-  std::vector<const Node*> open = {&core_->books().root()};
-  while (!open.empty()) {
-    const Node& node = *open.back();
-    open.pop_back();
-    if (&node != &core_->books().root() && node.id == recording) return OpsOfNode(node);
-    for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
-  }
+  const Node* const root = &core_->books().root();
+  const Node* found = nullptr;
+  VisitNodes(*root, [&](const Node& node) {
+    if (&node != root && node.id == recording) found = &node;
+  });
+  if (found != nullptr) return OpsOfNode(*found);
   return absl::NotFoundError(absl::StrCat("the tree has no recording ", recording));
 }
 
 std::vector<uint64_t> Tree::RecordingsOf(FunctionId function) const {
   const Looking looking(core_->gate());
   std::vector<uint64_t> recordings;
-  std::vector<const Node*> open = {&core_->books().root()};
-  while (!open.empty()) {
-    const Node& node = *open.back();
-    open.pop_back();
+  VisitNodes(core_->books().root(), [&](const Node& node) {
     if (node.variant != nullptr && !node.warm_up && node.variant->function->id == function) {
       recordings.push_back(node.id);
     }
-    for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
-  }
+  });
   std::sort(recordings.begin(), recordings.end());
   return recordings;
-}
-
-absl::StatusOr<CapturedPointers> Tree::PointersOf(uint64_t recording, AddressRange range) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Op> ops, OpsOf(recording));
-  return PointersInto(range, recording, ops);
 }
 
 std::vector<SnapshotNode> Tree::memory_of_nodes() {

@@ -60,7 +60,6 @@
 #ifndef GRAPHTREE_GRAPHS_TREE_H_
 #define GRAPHTREE_GRAPHS_TREE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -70,29 +69,33 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "allocator/snapshot_nodes.h"
 #include "device/address.h"
-#include "device/device.h"
-#include "device/graph.h"
-#include "device/observer.h"
-#include "graphs/call_counts.h"
-#include "graphs/captured_pointers.h"
 #include "graphs/function_options.h"
-#include "graphs/outline.h"
-#include "graphs/parity.h"
-#include "graphs/reason.h"
-#include "graphs/scope.h"
-#include "graphs/shared_budget.h"
 #include "graphs/tensor.h"
 #include "graphs/tree_options.h"
-#include "graphs/tree_stats.h"
 #include "graphs/workspaces.h"
 
 namespace graphtree {
 
+// Whoever asks for one of these includes its header: what a tree tells of itself stands in
+// tree_stats.h and in reports/, and the others in headers of device/ and allocator/.
+class Device;
 class ForeignAllocator;
+class Observers;
 class Pool;
+class ScopeStack;
+class Stream;
 class TreeCore;
+struct EdgeStats;
+struct FunctionStats;
+struct LastCall;
+struct Op;
+struct OutlineNode;
+struct ParityResult;
+struct Share;
+struct SnapshotNode;
+struct Tolerance;
+struct TreeStats;
 
 class Tree {
  public:
@@ -219,15 +222,15 @@ class Tree {
   // For each recorded root, in order: the number of nodes below it.
   std::vector<uint64_t> descendants() const;
   // All recordings, copied out.
-  Outline outline() const;
-  // The ops of one recording, by its id in the outline; for export see graph_export.h. Where the
+  std::vector<OutlineNode> outline() const;
+  // The ops of one recording, by its id in the outline, for export (reports/graph_export.h) and to
+  // find where the recording points to some memory (reports/captured_pointers.h). Where the
   // recording is cut an op of kind host stands for the eager part, between the sections' ops.
   absl::StatusOr<std::vector<Op>> OpsOf(uint64_t recording) const;
   // The recordings of a function, by their ids in the outline; of an unknown function none.
   std::vector<uint64_t> RecordingsOf(FunctionId function) const;
-  // The places where a recording holds addresses in `range` (captured_pointers.h).
-  absl::StatusOr<CapturedPointers> PointersOf(uint64_t recording, AddressRange range) const;
-  // The memory of each recording, and who holds it (tree_snapshot.h writes this into a file).
+  // The memory of each recording, and who holds it; reports/tree_snapshot.h writes this into a
+  // file.
   std::vector<SnapshotNode> memory_of_nodes();
   // The memory that the tree records into, to look at: snapshots, statistics, history. Calls use
   // the pool without a lock: while another thread may call, look at the pool inside Inspect.

@@ -7,12 +7,13 @@
 #include <memory>
 #include <string>
 
-#include "allocator/shared_bytes.h"
 #include "graphs/budget.h"
 #include "graphs/moving.h"
-#include "graphs/shared_budget.h"
 
 namespace graphtree {
+
+class SharedBudget;
+class SharedBytes;
 
 struct TreeOptions {
   // Device memory that the tree may use, for what it records and for runs at once; 0: as much as

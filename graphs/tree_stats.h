@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "graphs/duration_counts.h"
 #include "graphs/reason.h"
+#include "graphs/reports/duration_counts.h"
 
 namespace graphtree {
 

@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
-#include "graphs/call_counts.h"
 #include "graphs/reason.h"
+#include "graphs/reports/call_counts.h"
 #include "graphs/tree_stats.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"

@@ -9,7 +9,7 @@
 #include "device/base/json_writer.h"
 #include "device/base/status_macros.h"
 #include "device/observer.h"
-#include "graphs/outline.h"
+#include "graphs/reports/outline.h"
 #include "runtime/core/collect_metrics.h"
 #include "runtime/core/dependencies.h"
 #include "runtime/core/describe.h"

@@ -72,7 +72,7 @@
 #include "device/address.h"
 #include "device/device.h"
 #include "device/stream.h"
-#include "graphs/captured_pointers.h"
+#include "graphs/reports/captured_pointers.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
 #include "runtime/configuration.h"

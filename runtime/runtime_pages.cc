@@ -14,7 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "graphs/tree_snapshot.h"
+#include "graphs/reports/tree_snapshot.h"
 #include "runtime/configuration.h"
 #include "runtime/core/collect_metrics.h"
 #include "runtime/ledger_text.h"

@@ -28,7 +28,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graphs/parity.h"
+#include "graphs/reports/parity.h"
 
 namespace graphtree {
 

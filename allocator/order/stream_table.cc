@@ -247,7 +247,7 @@ absl::Status StreamTable::Order(uint32_t number, Stream& stream, LastUse last_us
                                 uint32_t* users) {
   const uint32_t all = OthersOf(number, UsersOf(last_use));
   if (all != 0) GRAPHTREE_RETURN_IF_ERROR(OrderAfter(all, number, stream, last_use, users));
-  NoteForLaunches(UsersOf(last_use));
+  launches_.Note(UsersOf(last_use));
   return absl::OkStatus();
 }
 
@@ -281,22 +281,15 @@ absl::Status StreamTable::OrderAfter(uint32_t all, uint32_t number, Stream& stre
   return absl::OkStatus();
 }
 
-void StreamTable::NoteForLaunches(uint32_t streams) {
-  if (awaited_.empty()) return;
-  for (uint32_t& awaited : awaited_) awaited |= streams;
-  untold_ &= ~streams;
-}
-
 void StreamTable::EnterCapture() {
   ++clock_;
-  awaited_.push_back(0);
-  untold_ = ~0u;
+  launches_.Enter();
 }
 
 StreamLives StreamTable::AwaitedAtLaunch() const {
   StreamLives awaited;
   bool has_forgotten = false;
-  for (uint32_t bits = awaited_.back(); bits != 0; bits &= bits - 1) {
+  for (uint32_t bits = launches_.awaited(); bits != 0; bits &= bits - 1) {
     const uint32_t number = static_cast<uint32_t>(std::countr_zero(bits));
     if (HasWaitedFor(continues_on_, number)) continue;
     const StreamSlot& slot = slots_[number];
@@ -311,8 +304,7 @@ StreamLives StreamTable::AwaitedAtLaunch() const {
 
 StreamLives StreamTable::LeaveCapture() {
   StreamLives awaited = AwaitedAtLaunch();
-  awaited_.pop_back();
-  untold_ = awaited_.empty() ? 0 : ~awaited_.back();
+  launches_.Leave();
   ++clock_;
   return awaited;
 }

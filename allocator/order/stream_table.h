@@ -22,7 +22,7 @@
 // it. Work that was put on a stream before the capture cannot be awaited from within it, nor is it
 // known where the graph will be launched: while a capture's scope is open the table notes all
 // earlier users of the bytes that it hands out, and whoever launches the graph lets the launch wait
-// for those streams.
+// for those streams (launch_waits.h).
 //
 // The courier (courier.h) waits for the work of every stream that is forgotten, and is awaited in
 // its place. The forgotten stream's bit goes to the next stream that needs one (stream_slots.h). A
@@ -37,12 +37,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "allocator/order/courier.h"
+#include "allocator/order/launch_waits.h"
 #include "allocator/order/set_aside.h"
 #include "allocator/order/stream_slots.h"
 #include "allocator/order/use_times.h"
@@ -93,7 +93,7 @@ class StreamTable {
   // it cannot come after, as they capture. Nothing may be asked of the table afterwards.
   std::unique_ptr<Stream> CarryAll(StreamLives* left);
   // Whether a capture takes memory from the pool: one of its scopes is open.
-  bool is_in_scope() const { return !awaited_.empty(); }
+  bool is_in_scope() const { return launches_.is_open(); }
 
   // The time for a LastUse of bytes that are freed now.
   uint32_t now() const { return clock_; }
@@ -101,7 +101,7 @@ class StreamTable {
   // user, or has waited for the others.
   bool MustOrder(uint32_t number, LastUse last_use) const {
     const uint32_t users = UsersOf(last_use);
-    if ((users & untold_) != 0 || uses_.MayBeAside(last_use)) return true;
+    if (launches_.MustNote(users) || uses_.MayBeAside(last_use)) return true;
     const uint32_t others = OthersOf(number, users);
     return others != 0 && HasUnordered(number, others, last_use);
   }
@@ -161,7 +161,6 @@ class StreamTable {
   bool HasUnordered(uint32_t number, uint32_t others, LastUse last_use) const;
   absl::Status OrderAfter(uint32_t all, uint32_t number, Stream& stream, LastUse last_use,
                           uint32_t* users);
-  void NoteForLaunches(uint32_t streams);
   void LeaveLast();
   void PassTo(uint32_t number);
   // A capture that the last asked stream is not in holds this stream, and left no event from
@@ -176,8 +175,7 @@ class StreamTable {
   Waits waits_;
   UseTimes uses_;
   uint32_t continues_on_ = kNoSlot;  // the number that ContinuesOn was told last
-  std::vector<uint32_t> awaited_;  // by launches, for each open scope
-  uint32_t untold_ = 0;  // in a scope: bits that are not in its `awaited_`
+  LaunchWaits launches_;
   Courier courier_;
   const StreamLife* last_stream_ = nullptr;  // held by a slot
   uint32_t last_number_ = 0;

@@ -56,7 +56,12 @@ class Parking {
   // All or nothing: after a failure everything is parked as it was. While a capture is open a wake
   // that has to write (contents, canaries) is queued.
   absl::Status Wake();
+  // Whether all of the memory is parked.
   bool is_parked() const { return door_.is_parked(); }
+  // Whether any of it is.
+  bool has_parked() const { return door_.has_parked(); }
+  // Whether any of it is, or will be once a capture has ended.
+  bool has_parked_or_will() const { return door_.has_parked_or_will(); }
   // Parks now where that has waited, and need not wait any more.
   void ParkIfDue();
 

@@ -71,7 +71,7 @@ TEST_F(PoolCaptureTest, NothingIsUnmappedWhileACaptureIsOpen) {
   EXPECT_THAT(stream_->EndCapture(), IsOk());
   EXPECT_THAT(pool_->deferred().Drain(), IsOk());
   EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
-  EXPECT_TRUE(pool_->is_parked());
+  EXPECT_TRUE(pool_->parking().is_parked());
 }
 
 TEST_F(PoolCaptureTest, WhatWasQueuedIsDoneByTheNextAllocation) {
@@ -105,7 +105,7 @@ TEST_F(PoolCaptureTest, WhatWasQueuedIsDoneByTheEndOfTheLastScope) {
     }
     EXPECT_EQ(pool_->Stats().deferred, 0u);
     EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
-    EXPECT_TRUE(pool_->is_parked());
+    EXPECT_TRUE(pool_->parking().is_parked());
     EXPECT_THAT(pool_->Allocate(1, *stream_),
                 FailsWith(StatusCode::kFailedPrecondition, "is parked"));
     EXPECT_THAT(pool_->parking().Wake(), IsOk());
@@ -119,10 +119,10 @@ TEST_F(PoolCaptureTest, WhoHoldsTheQueueMayLaunchFirst) {
   {
     const DeferredQueue::Holding holding(pool_->deferred());
     scope->Commit();
-    EXPECT_FALSE(pool_->is_parked());
+    EXPECT_FALSE(pool_->parking().is_parked());
   }
   EXPECT_FALSE(pool_->Allocate(1, *stream_).ok());
-  EXPECT_TRUE(pool_->is_parked());
+  EXPECT_TRUE(pool_->parking().is_parked());
   EXPECT_THAT(pool_->parking().Wake(), IsOk());
 }
 

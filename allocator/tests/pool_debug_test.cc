@@ -266,7 +266,7 @@ TEST_F(PoolDebugTest, NumbersThatAreNoneAreSaid) {
               FailsWith(StatusCode::kInvalidArgument, "region 5"));
   EXPECT_THAT(pool_->parking().Park(static_cast<ParkContents>(2)),
               FailsWith(StatusCode::kInvalidArgument, "contents 2"));
-  EXPECT_FALSE(pool_->is_parked());
+  EXPECT_FALSE(pool_->parking().is_parked());
   EXPECT_EQ(pool_->Stats().live_blocks, 0u);
 }
 

@@ -131,7 +131,7 @@ TEST_F(PoolFaultTest, AWakeThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
   const uint64_t unmaps = calls("Memory.Unmap"), waited = waits();
   plan().FailCallOf("Memory.Create", 2, ErrorCode::kOutOfMemory);
   EXPECT_FALSE(pool_->parking().Wake().ok());
-  EXPECT_TRUE(pool_->is_parked());
+  EXPECT_TRUE(pool_->parking().is_parked());
   EXPECT_GT(pool_->Stats().mapped_bytes, 0u);
   EXPECT_EQ(calls("Memory.Unmap"), unmaps);
   EXPECT_EQ(waits(), waited);

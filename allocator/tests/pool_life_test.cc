@@ -138,7 +138,7 @@ class Life {
     const PoolStats stats = pool_->Stats();
     ASSERT_EQ(stats.live_blocks, live_.size() + stats.queued_frees);
     ASSERT_LE(stats.mapped_bytes, kLimit);
-    ASSERT_FALSE(pool_->is_parked());
+    ASSERT_FALSE(pool_->parking().is_parked());
     ASSERT_THAT(device_.health(), IsOk());
     AddressRange before;
     std::vector<AddressRange> ranges;

@@ -61,7 +61,7 @@ TEST_F(PoolParkTest, NamedPartsAreParkedAlone) {
   Write(a, 1);
   Write(b, 2);
   EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost, {b.range}), IsOk());
-  EXPECT_FALSE(pool_->is_parked());
+  EXPECT_FALSE(pool_->parking().is_parked());
   EXPECT_GT(pool_->Stats().parked_bytes, 16 * kMiB);
   EXPECT_EQ(Read(a), 1) << "was not named";
   EXPECT_THAT(pool_->parking().Wake(), IsOk());
@@ -91,7 +91,7 @@ TEST_F(PoolParkTest, WakingWithTooLittleMemoryCanBeTriedAgain) {
   auto other = *Pool::Create(*device_, {});
   const Block theirs = *other->Allocate(150 * kMiB, *stream_);
   EXPECT_FALSE(pool_->parking().Wake().ok());
-  EXPECT_TRUE(pool_->is_parked());
+  EXPECT_TRUE(pool_->parking().is_parked());
   EXPECT_THAT(other->Free(theirs.id), IsOk());
   EXPECT_THAT(other->Close(), IsOk());
   EXPECT_THAT(pool_->parking().Wake(), IsOk());
@@ -278,7 +278,7 @@ TEST_F(PoolParkTest, WakingWaitsForAnOpenCaptureWhereItHasToCopy) {
   EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   EXPECT_THAT(stranger->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   EXPECT_THAT(pool_->parking().Wake(), IsOk());
-  EXPECT_FALSE(pool_->is_parked());
+  EXPECT_FALSE(pool_->parking().is_parked());
   EXPECT_THAT(stranger->EndCapture(), IsOk());
 }
 
@@ -291,7 +291,7 @@ TEST_F(PoolParkTest, AParkThatIsStillQueuedCannotBeWokenFrom) {
               FailsWith(StatusCode::kFailedPrecondition, "wake it after that"));
   EXPECT_THAT(stranger->EndCapture(), IsOk());
   EXPECT_THAT(pool_->parking().Wake(), IsOk());
-  EXPECT_FALSE(pool_->is_parked());
+  EXPECT_FALSE(pool_->parking().is_parked());
   Write(block, 1);
   EXPECT_EQ(Read(block), 1);
 }

@@ -333,10 +333,10 @@ TEST_F(PoolAskingTest, CommitWhileAskingLeavesWhatIsQueuedForLater) {
   EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   WhileAsking([&] {
     scope->Commit();
-    EXPECT_FALSE(pool_->is_parked()) << "an allocation is half done";
+    EXPECT_FALSE(pool_->parking().is_parked()) << "an allocation is half done";
   });
   EXPECT_FALSE(pool_->Allocate(1, *stream_).ok());
-  EXPECT_TRUE(pool_->is_parked());
+  EXPECT_TRUE(pool_->parking().is_parked());
 }
 
 // Programs of random calls inside a scope, of which nothing may be left.

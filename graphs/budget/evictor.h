@@ -20,10 +20,10 @@
 #include "device/device.h"
 #include "graphs/budget/graveyard.h"
 #include "graphs/budget/node_worth.h"
-#include "graphs/call_counts.h"
 #include "graphs/memory/step_memory.h"
 #include "graphs/reason.h"
 #include "graphs/recording/node.h"
+#include "graphs/reports/call_counts.h"
 
 namespace graphtree {
 

@@ -32,13 +32,13 @@
 #include "graphs/budget/node_worth.h"
 #include "graphs/budget/shape_places.h"
 #include "graphs/budget/sharer.h"
-#include "graphs/call_counts.h"
 #include "graphs/match/function.h"
 #include "graphs/memory/memory_giver.h"
 #include "graphs/memory/step_memory.h"
 #include "graphs/reason.h"
 #include "graphs/recording/node.h"
 #include "graphs/recording/path.h"
+#include "graphs/reports/call_counts.h"
 
 namespace graphtree {
 

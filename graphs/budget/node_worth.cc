@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "graphs/host_bytes.h"
+#include "graphs/recording/node_walk.h"
 
 namespace graphtree {
 namespace {
@@ -14,16 +15,11 @@ constexpr uint64_t kInstantiateOps = 40;
 
 }  // namespace
 
-// Uses a list and no recursion: paths may be hundreds of levels deep.
 std::vector<Node*> NodeWorth::All(Node* from) const {
   std::vector<Node*> nodes;
-  std::vector<Node*> open = {from};
-  while (!open.empty()) {
-    Node* node = open.back();
-    open.pop_back();
-    if (node != &root_) nodes.push_back(node);
-    for (const std::unique_ptr<Node>& child : node->children) open.push_back(child.get());
-  }
+  VisitNodes(*from, [&](Node& node) {
+    if (&node != &root_) nodes.push_back(&node);
+  });
   return nodes;
 }
 

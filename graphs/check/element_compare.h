@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "graphs/layout.h"
-#include "graphs/parity.h"
+#include "graphs/reports/parity.h"
 
 namespace graphtree {
 

@@ -22,7 +22,7 @@
 
 #include "absl/strings/string_view.h"
 #include "device/op_identity.h"
-#include "graphs/op_watch.h"
+#include "graphs/body/op_watch.h"
 
 namespace graphtree {
 

@@ -30,12 +30,13 @@
 #include "absl/strings/string_view.h"
 #include "device/address.h"
 #include "device/stream.h"
-#include "graphs/body_requests.h"
+#include "graphs/body/op_watch.h"
+#include "graphs/body/requests.h"
 #include "graphs/eager_part.h"
 #include "graphs/launcher.h"
-#include "graphs/op_watch.h"
-#include "graphs/random/random_source.h"
 #include "graphs/memory/step_memory.h"
+#include "graphs/part_launcher.h"
+#include "graphs/random/random_source.h"
 #include "graphs/workspaces.h"
 
 namespace graphtree {

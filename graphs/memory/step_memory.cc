@@ -8,26 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/joined_ranges.h"
 #include "allocator/placement/run.h"
-#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 #include "device/stream.h"
+#include "device/stream_life.h"
 #include "graphs/memory/device_place.h"
 
 namespace graphtree {
-namespace {
-
-// Asked again where the device could not say: else the work of a capture would be taken for work
-// that runs.
-absl::StatusOr<CaptureInfo> AskCapture(Stream& stream) {
-  CaptureInfo info;
-  GRAPHTREE_RETURN_IF_ERROR(Insist([&]() -> absl::Status {
-    GRAPHTREE_ASSIGN_OR_RETURN(info, stream.Capture());
-    return absl::OkStatus();
-  }));
-  return info;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, PoolOptions options,
                                                                StorageHome::Explainer explain) {
@@ -54,7 +40,9 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, P
     pool->UsedLaterOn(stream);
   };
   const AddressRange step = pool->arena().range_of(Region::kStep);
-  const auto is_parked = [pool] { return pool->deferred().is_parking() || pool->has_parked(); };
+  const auto is_parked = [pool] {
+    return pool->deferred().is_parking() || pool->parking().has_parked();
+  };
   const auto keep_awake = [pool](bool is_kept) {
     is_kept ? pool->deferred().ForbidParking() : pool->deferred().AllowParking();
   };

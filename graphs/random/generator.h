@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace graphtree {
 
@@ -53,6 +54,8 @@ class Generator {
   std::atomic<uint64_t> seed_;
   std::atomic<uint64_t> offset_{0};
 };
+
+using GeneratorPtr = std::shared_ptr<Generator>;
 
 }  // namespace graphtree
 

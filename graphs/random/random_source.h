@@ -34,8 +34,6 @@
 
 namespace graphtree {
 
-using GeneratorPtr = std::shared_ptr<Generator>;
-
 class RandomSource {
  public:
   virtual ~RandomSource() = default;

@@ -2,8 +2,8 @@
 #ifndef GRAPHTREE_GRAPHS_RECORDING_OUTLINE_OF_H_
 #define GRAPHTREE_GRAPHS_RECORDING_OUTLINE_OF_H_
 
-#include "graphs/outline.h"
 #include "graphs/recording/node.h"
+#include "graphs/reports/outline.h"
 
 namespace graphtree {
 

@@ -15,6 +15,7 @@
 #include "graphs/random/random_source.h"
 #include "graphs/random/uniform.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 
 namespace graphtree {

@@ -9,10 +9,10 @@ namespace graphtree {
 
 absl::Status AwakeCall::MayBegin(const Function& function, absl::Span<const Value> inputs) {
   Pool& pool = memory_.pool();
-  if (!pool.has_parked_or_will()) return absl::OkStatus();
+  if (!pool.parking().has_parked_or_will()) return absl::OkStatus();
   pool.parking().ParkIfDue();
-  if (pool.has_parked()) {
-    const char* part = pool.is_parked() ? "" : "a part of ";
+  if (pool.parking().has_parked()) {
+    const char* part = pool.parking().is_parked() ? "" : "a part of ";
     return absl::FailedPreconditionError(absl::StrCat(
         "'", function.name, "' was called while ", part, "the tree's memory is parked. Wake it."));
   }

@@ -130,10 +130,10 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
                          .on_write = [this](const Tensor& tensor) { writes_.Note(tensor); },
                          .refuse = [this](absl::Status why) { on_->Fail(std::move(why)); }});
   Launcher on(capture_stream_, allocator_, listeners_->first(), &random_);
-  on.SetIsCaptured();
-  on.SetCutter(this);
-  on.SetWatch(&watch_);
-  on.UseRoom(&call_.variant->room, needs_.ground.options.pad_room_bytes, false);
+  on.means().is_captured = true;
+  on.means().cutter = this;
+  on.means().watch = &watch_;
+  on.memory().UseRoom(&call_.variant->room, needs_.ground.options.pad_room_bytes, false);
   on_ = &on;
   Capture(&on, &inputs);
   if (draft_.status.ok()) return Finish(&on);
@@ -155,7 +155,7 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
     on->Fail(kept);
   }
   absl::Status ended = capturing_ ? EndSection(on->status()) : on->status();
-  draft_.status = Located(ended, on->Place());
+  draft_.status = Located(ended, on->progress().Place());
   if (draft_.status.ok()) return;
   draft_.is_final |= watch_.has_refused();
   if (draft_.is_final) {

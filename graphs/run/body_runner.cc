@@ -30,8 +30,8 @@ void CheckOutputs(const Function& function, const Values& outputs, Launcher* on)
 }  // namespace
 
 Values BodyRunner::Run(const Function& function, Launcher& on, Values& inputs) {
-  on.SetWorkspaces(&ground_.workspaces);
-  on.SetInputs(&inputs);
+  on.means().workspaces = &ground_.workspaces;
+  on.means().inputs = BodyInputs(inputs);
   Values outputs;
   {
     const Entrance::Running running(entrance_, function);
@@ -41,7 +41,7 @@ Values BodyRunner::Run(const Function& function, Launcher& on, Values& inputs) {
       outputs = function.body(on, inputs);
     }));
     on.JoinForks();
-    on.EndScratch();
+    on.memory().EndScratch();
   }
   CheckOutputs(function, outputs, &on);
   return outputs;

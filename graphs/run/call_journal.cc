@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "graphs/history/stack_marks.h"
+#include "graphs/recording/node_walk.h"
 #include "graphs/run/planted_bug.h"
 
 namespace graphtree {
@@ -140,16 +141,9 @@ void CallJournal::SayDestroyed(const Node& node) {
   });
 }
 
-// Uses a list and no recursion: paths may be hundreds of levels deep.
 void CallJournal::SayAllDestroyed(const Node& root) {
   if (!is_watched()) return;
-  std::vector<const Node*> open = {&root};
-  while (!open.empty()) {
-    const Node& node = *open.back();
-    open.pop_back();
-    SayDestroyed(node);
-    for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
-  }
+  VisitNodes(root, [this](const Node& node) { SayDestroyed(node); });
 }
 
 }  // namespace graphtree

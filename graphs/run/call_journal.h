@@ -21,11 +21,11 @@
 #include "device/graph.h"
 #include "device/observer.h"
 #include "device/stream.h"
-#include "graphs/call_counts.h"
 #include "graphs/match/function.h"
 #include "graphs/pad/room.h"
 #include "graphs/recording/node.h"
 #include "graphs/recording/path.h"
+#include "graphs/reports/call_counts.h"
 #include "graphs/tree_options.h"
 #include "graphs/tree_stats.h"
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "device/observer.h"
 #include "device/stream.h"
 #include "graphs/check/hold_log.h"
 #include "graphs/inputs/pointer_log.h"

@@ -189,7 +189,7 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   PartsInPlace parts(needs_.ground, needs_.journal, call, stream, traces, &log, &on);
   if (watch.has_value()) parts.SetWatch(&*watch);
   parts.SetCheck(check.get());
-  on.SetCutter(&parts);
+  on.means().cutter = &parts;
   std::vector<bool> written = WrittenUnseen(call, needs_.checks.Applies(call.function));
   for (uint32_t i = 0; watch.has_value() && i < written.size(); ++i) {
     if (written[i]) on.Fail(watch->NoteWritten(i));
@@ -224,14 +224,14 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
 void EagerRunner::RunBody(const Call& call, Stream& stream, const AlignedInputs& aligned,
                           Values* inputs, Launcher* on, BodyRun* run) {
   if (call.variant != nullptr) {
-    on->UseRoom(&call.variant->room, needs_.ground.options.pad_room_bytes, true);
+    on->memory().UseRoom(&call.variant->room, needs_.ground.options.pad_room_bytes, true);
   }
   std::optional<LaunchWatch> launches;
   const RunKind kind = run->given != nullptr ? RunKind::kWarmUp : RunKind::kEager;
-  on->SetWatch(LaunchWatch::For(needs_.journal, call.function, needs_.ground.scopes, kind,
-                                &launches));
+  on->means().watch =
+      LaunchWatch::For(needs_.journal, call.function, needs_.ground.scopes, kind, &launches);
   run->outputs = needs_.body.Run(call.function, *on, *inputs);
-  on->SetWatch(nullptr);
+  on->means().watch = nullptr;
   on->Fail(EndStrayCapture(stream));
   // The ops that were launched need these objects until they have run, whatever comes of the call.
   needs_.functions.keeper().graveyard().Add(std::exchange(on->requests().keep_alive, {}));

@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "device/stream.h"
-#include "graphs/body_requests.h"
+#include "graphs/body/requests.h"
 #include "graphs/match/input_roles.h"
 #include "graphs/recording/given_inputs.h"
 #include "graphs/run/body_runner.h"

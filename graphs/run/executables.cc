@@ -8,7 +8,7 @@
 #include "device/base/status_macros.h"
 #include "device/error.h"
 #include "device/executable_bytes.h"
-#include "graphs/duration_counts.h"
+#include "graphs/reports/duration_counts.h"
 #include "graphs/run/planted_bug.h"
 #include "graphs/shared_budget.h"
 

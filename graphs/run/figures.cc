@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "graphs/recording/node_walk.h"
+
 namespace graphtree {
 
 TreeStats Figures::Stats() {
@@ -36,13 +38,9 @@ std::vector<EdgeStats> Figures::Edges() {
   const Looking looking(gate_);
   const Node& root = books_.root();
   CallTally tally = journal_.tally();
-  std::vector<const Node*> open = {&root};
-  while (!open.empty()) {
-    const Node& node = *open.back();
-    open.pop_back();
+  VisitNodes(root, [&](const Node& node) {
     if (&node != &root) tally.On(EdgeOf(node)).replays += node.replays;
-    for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
-  }
+  });
   std::vector<EdgeStats> edges;
   for (const auto& [edge, counts] : tally.all()) {
     edges.push_back({edge, edge.from == kPathBegin ? "" : *ground_.history->FindName(edge.from),

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "graphs/call_counts.h"
+#include "graphs/reports/call_counts.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call_journal.h"
 #include "graphs/run/functions.h"

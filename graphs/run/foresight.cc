@@ -12,7 +12,7 @@ const Node* Foresight::Find(FunctionId id, absl::Span<Value> inputs, Stream& str
   const Entrance::Pass pass(entrance_);
   if (!pass.entered() || entrance_.has_pending_error()) return nullptr;
   Function* const function = functions_.Find(id);
-  if (function == nullptr || ground_.memory->pool().has_parked_or_will()) return nullptr;
+  if (function == nullptr || ground_.memory->pool().parking().has_parked_or_will()) return nullptr;
   if (functions_.IsLeaving(*function) || !Functions::MayBeCalled(*function)) return nullptr;
   Call call{*function, nullptr, inputs, stream, nullptr};
   if (ground_.device.open_captures() > 0 && !CheckStream(ground_, call).ok()) return nullptr;

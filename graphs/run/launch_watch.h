@@ -16,9 +16,9 @@
 #include "absl/status/status.h"
 #include "device/observer.h"
 #include "device/op_identity.h"
+#include "graphs/body/op_watch.h"
 #include "graphs/listen/identity_log.h"
 #include "graphs/match/function.h"
-#include "graphs/op_watch.h"
 #include "graphs/run/call_journal.h"
 #include "graphs/scope.h"
 

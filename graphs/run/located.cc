@@ -19,7 +19,7 @@ absl::Status Located(const absl::Status& status, absl::string_view where) {
 }
 
 absl::Status BodyFailure(const Function& function, const Launcher& on) {
-  return Located(on.status(), absl::StrCat("'", function.name, "', ", on.Place()));
+  return Located(on.status(), absl::StrCat("'", function.name, "', ", on.progress().Place()));
 }
 
 absl::Status AfterUndo(const absl::Status& why, const absl::Status& undone) {

@@ -135,7 +135,7 @@ absl::Status ParityCheck::RunBody(
   if (after) {
     trace.set_after([&](size_t number) { on.Fail(after(trace.ops()[number], number)); });
   }
-  on.UseRoom(&node.variant->room, ground_.options.pad_room_bytes, /*learns=*/false);
+  on.memory().UseRoom(&node.variant->room, ground_.options.pad_room_bytes, /*learns=*/false);
   Values outputs = body_.Run(call.function, on, inputs);
   on.Fail(EndStrayCapture(call.stream));
   keeper_.graveyard().Add(std::exchange(on.requests().keep_alive, {}));

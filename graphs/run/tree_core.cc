@@ -123,7 +123,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (!Functions::MayBeCalled(*function)) return Functions::NotTheOwner(*function);
   if (outputs == nullptr) return NoPlaceForOutputs(*function);
   AwakeCall awake(*ground_->memory);
-  if (ground_->memory->pool().has_parked_or_will()) {
+  if (ground_->memory->pool().parking().has_parked_or_will()) {
     GRAPHTREE_RETURN_IF_ERROR(awake.MayBegin(*function, inputs));
   }
   if (CloneWatch::any()) {

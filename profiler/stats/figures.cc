@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "device/base/json_writer.h"
 #include "profiler/stats/distribution.h"
+#include "profiler/stats/time_text.h"
 #include "profiler/trace/tables.h"
 
 namespace graphtree::trace {
@@ -85,12 +86,6 @@ void AddReplays(const TraceStatistics& statistics, const BytesOf& bytes, uint64_
   }
 }
 
-std::string Time(double ns) {
-  if (ns >= 1e9) return absl::StrFormat("%.3f s", ns / 1e9);
-  if (ns >= 1e6) return absl::StrFormat("%.2f ms", ns / 1e6);
-  return ns >= 1e3 ? absl::StrFormat("%.2f us", ns / 1e3) : absl::StrFormat("%.0f ns", ns);
-}
-
 std::string PlaceOf(const FigureRow& row) {
   std::string place = row.function.empty() ? std::string() : row.function;
   if (row.tree_node >= 0) {
@@ -105,9 +100,11 @@ std::string LineOf(const FigureRow& row) {
       row.bytes_per_second <= 0 ? "" : absl::StrFormat("%.1f GB/s", row.bytes_per_second / 1e9);
   const std::string share =
       row.share_of_limit <= 0 ? "" : absl::StrFormat("%.0f %%", 100 * row.share_of_limit);
-  return absl::StrFormat("%9d %9s %9s %9s %9s %9s %9s %12s %6s  %s\n", row.count, Time(row.min_ns),
-                         Time(row.mean_ns), Time(row.p50_ns), Time(row.p99_ns), Time(row.gap_ns),
-                         row.latency_ns > 0 ? Time(row.latency_ns) : "", rate, share, PlaceOf(row));
+  const std::string latency = row.latency_ns > 0 ? TimeText(row.latency_ns) : "";
+  return absl::StrFormat("%9d %9s %9s %9s %9s %9s %9s %12s %6s  %s\n", row.count,
+                         TimeText(row.min_ns), TimeText(row.mean_ns), TimeText(row.p50_ns),
+                         TimeText(row.p99_ns), TimeText(row.gap_ns), latency, rate, share,
+                         PlaceOf(row));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "graphs/reports/parity.h"
 #include "graphs/tree.h"
 #include "runtime/c/entry.h"
 #include "runtime/c/texts.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "graphs/graph_export.h"
+#include "graphs/reports/graph_export.h"
 #include "runtime/c/arguments.h"
 #include "runtime/c/device_objects.h"
 #include "runtime/c/entry.h"

@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "allocator/pool_types.h"
-#include "graphs/call_counts.h"
-#include "graphs/captured_pointers.h"
+#include "graphs/reports/call_counts.h"
+#include "graphs/reports/captured_pointers.h"
 #include "graphs/tree_stats.h"
 #include "runtime/c/graphtree.h"
 

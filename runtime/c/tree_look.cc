@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graphs/call_counts.h"
-#include "graphs/graph_export.h"
-#include "graphs/outline.h"
 #include "graphs/reason.h"
+#include "graphs/reports/call_counts.h"
+#include "graphs/reports/graph_export.h"
+#include "graphs/reports/outline.h"
+#include "graphs/reports/tree_snapshot.h"
 #include "graphs/tree.h"
-#include "graphs/tree_snapshot.h"
 #include "runtime/c/entry.h"
 #include "runtime/c/stats_of.h"
 #include "runtime/c/texts.h"
@@ -137,11 +137,12 @@ gt_error gt_recording_pointers(gt_tree tree, uint64_t recording, gt_range range,
     const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
     entry.HasArray(pointers, capacity, "pointers");
     if (!entry.Sets(count, "count") || !entry.ok()) return entry.Failed();
-    const absl::StatusOr<graphtree::CapturedPointers> found =
-        of->tree().PointersOf(recording, {range.address, range.bytes});
-    if (!found.ok()) return entry.Return(found.status());
-    *count = graphtree::c::CopyPointers(*found, pointers, capacity);
-    if (hidden_ops != nullptr) *hidden_ops = found->hidden_ops;
+    const absl::StatusOr<std::vector<graphtree::Op>> ops = of->tree().OpsOf(recording);
+    if (!ops.ok()) return entry.Return(ops.status());
+    const graphtree::CapturedPointers found =
+        graphtree::PointersInto({range.address, range.bytes}, recording, *ops);
+    *count = graphtree::c::CopyPointers(found, pointers, capacity);
+    if (hidden_ops != nullptr) *hidden_ops = found.hidden_ops;
     return nullptr;
   });
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/op_identity.h"
 #include "graphs/function_hooks.h"
 #include "runtime/c/bodies.h"
 #include "runtime/c/errors.h"

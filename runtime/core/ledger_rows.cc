@@ -15,7 +15,7 @@
 #include "allocator/snapshot_nodes.h"
 #include "device/address.h"
 #include "graphs/host_bytes.h"
-#include "graphs/outline.h"
+#include "graphs/reports/outline.h"
 #include "runtime/plan/guess.h"
 #include "runtime/watch/lane_looks.h"
 #include "runtime/watch/shape_watch.h"
@@ -88,7 +88,7 @@ LaneMemory MemoryOf(Tree& tree, const std::vector<LaneProgram>& programs) {
     memory.lasting_bytes = pool.lasting;
     memory.recordings = RecordingsOf(tree, OwnersOf(tree, programs));
     const Pool& parked = tree.pool();
-    if (!parked.has_parked()) return;
+    if (!parked.parking().has_parked()) return;
     memory.parked_bytes = parked.Stats().parked_bytes;
     for (LedgerInput::Recording& recording : memory.recordings) {
       recording.ranges = MappedOf(parked, recording.ranges);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/stream.h"
-#include "graphs/parity.h"
+#include "graphs/reports/parity.h"
 #include "runtime/core/staged_tensors.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/shape_table.h"

@@ -83,7 +83,7 @@ absl::Status ParkedPool::ParkInside(Contents contents) {
 absl::Status ParkedPool::AwaitParked() {
   Tree& tree = *lane_.tree;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (!tree.pool().is_parked()) {
+  while (!tree.pool().parking().is_parked()) {
     if (std::chrono::steady_clock::now() > end) {
       return absl::UnavailableError(absl::StrCat(
           "a capture, or a call of another lane that uses its memory, goes on; park lane ",
@@ -101,10 +101,10 @@ absl::Status ParkedPool::Wake() {
   absl::Status status;
   tree.Inspect([&] {
     Pool& pool = tree.pool();
-    if (pool.has_parked_or_will()) pool.parking().ParkIfDue();
-    if (!pool.has_parked_or_will()) return;
+    if (pool.parking().has_parked_or_will()) pool.parking().ParkIfDue();
+    if (!pool.parking().has_parked_or_will()) return;
     status = pool.parking().Wake();
-    if (status.ok() && pool.has_parked_or_will()) {
+    if (status.ok() && pool.parking().has_parked_or_will()) {
       status = absl::UnavailableError("a capture is open; wake it once that has ended");
     }
   });

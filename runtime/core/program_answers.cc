@@ -85,8 +85,8 @@ absl::StatusOr<CapturedPointers> ProgramState::Pointers(const Key& key, AddressR
     if (!(shape->key == key)) continue;
     is_there = true;
     for (const uint64_t recording : tree.RecordingsOf(shape->function)) {
-      GRAPHTREE_ASSIGN_OR_RETURN(CapturedPointers more, tree.PointersOf(recording, range));
-      pointers.Add(std::move(more));
+      GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Op> ops, tree.OpsOf(recording));
+      pointers.Add(PointersInto(range, recording, ops));
     }
   }
   if (is_there) return pointers;

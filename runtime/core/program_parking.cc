@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
-#include "graphs/captured_pointers.h"
+#include "graphs/reports/captured_pointers.h"
 #include "graphs/tree.h"
 #include "runtime/core/program_state.h"
 #include "runtime/slots/planted_bug.h"
@@ -33,9 +33,8 @@ bool ProgramState::Needs(absl::string_view tag) const {
 bool ProgramState::PointsInto(AddressRange range) const {
   for (const std::unique_ptr<ShapeState>& shape : shapes_) {
     for (const uint64_t recording : lane_.tree->RecordingsOf(shape->function)) {
-      const absl::StatusOr<CapturedPointers> pointers =
-          lane_.tree->PointersOf(recording, range);
-      if (pointers.ok() && !pointers->found.empty()) return true;
+      const absl::StatusOr<std::vector<Op>> ops = lane_.tree->OpsOf(recording);
+      if (ops.ok() && !PointersInto(range, recording, *ops).found.empty()) return true;
     }
   }
   return false;

@@ -165,8 +165,8 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     CopySlotsAmong(memory_->range(), are_free, on, &outputs);
   }
   if (!in.slots_are_free()) in.SlotsAreFree(on);
-  shape->ops = on.ops();
-  shape->asked_bytes = on.asked_bytes();
+  shape->ops = on.progress().ops();
+  shape->asked_bytes = on.memory().asked_bytes();
   if (on.ok()) CheckOutputs(outputs, shape, on);
   return outputs;
 }
@@ -175,7 +175,7 @@ bool ProgramState::Prepare(ShapeState* shape, Launcher& on, ProgramInputs* in) c
   if (options_.prepare != nullptr && on.ok()) {
     on.Fail(GuardedBy("`prepare`", [&] { in->SetPrepared(options_.prepare(on, *in)); }));
   }
-  if (!on.ok()) shape->asked_bytes = on.asked_bytes();
+  if (!on.ok()) shape->asked_bytes = on.memory().asked_bytes();
   return on.ok();
 }
 

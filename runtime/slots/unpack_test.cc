@@ -17,6 +17,7 @@
 #include "device/address.h"
 #include "device/base/status_matchers.h"
 #include "device/kernel.h"
+#include "graphs/random/random_source.h"
 #include "gtest/gtest.h"
 #include "runtime/slots/block_cursor.h"
 #include "runtime/slots/naive_unpack.h"

@@ -1,4 +1,5 @@
-// Durations that a lane's thread counts while others read (graphs/duration_counts.h says how).
+// Durations that a lane's thread counts while others read; graphs/reports/duration_counts.h says
+// how.
 //
 // Threads: one writes, any may read (counter.h). A reader may find a duration counted in its bucket
 // and not yet in the sum. Cost: a few instructions.
@@ -9,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "graphs/duration_counts.h"
+#include "graphs/reports/duration_counts.h"
 #include "runtime/watch/counter.h"
 
 namespace graphtree {

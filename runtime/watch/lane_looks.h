@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "allocator/pool_types.h"
+#include "graphs/reports/call_counts.h"
 #include "graphs/tree_stats.h"
 #include "runtime/plan/ledger.h"
 

@@ -11,7 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/launcher.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "tests/bare/bare_graph.h"
 #include "tests/bare/bench_device.h"
 #include "tests/kernels/kernels.h"

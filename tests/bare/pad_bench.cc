@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "device/base/status_macros.h"
+#include "graphs/launcher.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "tests/bare/bench_device.h"
 #include "tools/benching/row.h"
 

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "device/device.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "tests/bare/bare_graph.h"
 #include "tests/bare/bare_new.h"
 #include "tools/demo_model/device_block.h"

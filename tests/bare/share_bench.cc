@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "graphs/budget.h"
+#include "graphs/launcher.h"
 #include "graphs/tree_stats.h"
 #include "tests/bare/bench_device.h"
 #include "tests/bare/shapes_world.h"

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/launcher.h"
 #include "tests/kernels/kernels.h"
 #include "tools/benching/timing.h"
 

@@ -10,8 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "device/observer.h"
 #include "graphs/inputs/ingest/ingest.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "tests/bare/bare_graph.h"
 #include "tests/bare/bench_device.h"
 

@@ -7,10 +7,10 @@
 #include "graphtree/allocator/pool.h"
 #include "graphtree/allocator/pool_snapshot.h"
 #include "graphtree/device/open.h"
-#include "graphtree/graphs/graph_export.h"
 #include "graphtree/graphs/launcher.h"
+#include "graphtree/graphs/reports/graph_export.h"
+#include "graphtree/graphs/reports/tree_snapshot.h"
 #include "graphtree/graphs/tree.h"
-#include "graphtree/graphs/tree_snapshot.h"
 #include "graphtree/runtime/runtime.h"
 #include "gtest/gtest.h"
 

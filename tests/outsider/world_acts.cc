@@ -84,7 +84,7 @@ void World::ParkOrWake(const Action& action) {
     return Wrong(absl::StrCat(park ? "parking: " : "waking: ", status.ToString()));
   }
   if (!status.ok()) had_fault_ = true;
-  parked_[tree] = pool.is_parked();
+  parked_[tree] = pool.parking().is_parked();
   if (status.ok() && parked_[tree] != park) Wrong("parked or not, other than was asked");
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graphs/tree_stats.h"
 #include "tests/outsider/world.h"
 
 namespace graphtree::outsider {

@@ -3,7 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graphs/graph_export.h"
+#include "allocator/snapshot_nodes.h"
+#include "graphs/reports/call_counts.h"
+#include "graphs/reports/graph_export.h"
+#include "graphs/reports/outline.h"
+#include "graphs/tree_stats.h"
 #include "tests/outsider/world.h"
 
 namespace graphtree::outsider {

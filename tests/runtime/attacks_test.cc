@@ -401,5 +401,29 @@ TEST_P(AttacksTest, AnObjectThatEndsWithItsProgramCallsTheRuntime) {
   EXPECT_EQ(LastOutput(), Doubled(IdsFrom(3, 8), 8));
 }
 
+TEST_P(AttacksTest, FunctionsBesideProgramsGoOnInMemoryThatStaysParked) {
+  ProgramOptions options = DoubleOptions();
+  options.tag = "graphs";
+  ASSERT_THAT(runtime().AddProgram(std::move(options)), IsOk());
+  Tree& tree = *runtime().tree();
+  const FunctionId fills = tree.Register("fills", {}, [](Launcher& on, Values& inputs) -> Values {
+    const Tensor output = on.Empty(DType::kI32, {16});
+    on.Fill(output, static_cast<uint8_t>(inputs[0].integer()));
+    return {output};
+  });
+  Values outputs;
+  const auto call = [&](int64_t with) {
+    Values inputs = {Value::Integer(with)};
+    outputs.clear();
+    return tree.Run(fills, absl::MakeSpan(inputs), a(), &outputs);
+  };
+  for (int i = 0; i < 3; ++i) ASSERT_THAT(call(1), IsOk());
+  for (const int64_t with : {2, 3}) {
+    ASSERT_THAT(runtime().Park("graphs", Contents::kPinned), IsOk());
+    ASSERT_THAT(call(with), IsOk());
+    ASSERT_THAT(runtime().Wake("graphs"), IsOk());
+  }
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -430,28 +430,6 @@ TEST_P(ParkTest, BytesThatComeBackWrongStopTheSteps) {
   ExpectSteps(program, 2);
 }
 
-TEST_P(ParkTest, FunctionsBesideProgramsGoOnInMemoryThatStays) {
-  AddRecorded(Tagged("double", "graphs"));
-  Tree& tree = *runtime().tree();
-  const FunctionId fills = tree.Register("fills", {}, [](Launcher& on, Values& inputs) -> Values {
-    const Tensor output = on.Empty(DType::kI32, {16});
-    on.Fill(output, static_cast<uint8_t>(inputs[0].integer()));
-    return {output};
-  });
-  const auto call = [&](int64_t with, Values* outputs) {
-    Values inputs = {Value::Integer(with)};
-    outputs->clear();
-    return tree.Run(fills, absl::MakeSpan(inputs), a(), outputs);
-  };
-  Values outputs;
-  for (int i = 0; i < 3; ++i) ASSERT_THAT(call(1, &outputs), IsOk());
-  for (const int64_t with : {2, 3}) {
-    ASSERT_THAT(runtime().Park("graphs", Contents::kPinned), IsOk());
-    ASSERT_THAT(call(with, &outputs), IsOk());
-    ASSERT_THAT(runtime().Wake("graphs"), IsOk());
-  }
-}
-
 TEST_P(ParkTest, AProgramLeavesWhileItIsParked) {
   for (const Contents contents : kAll) {
     const ProgramId program = AddRecorded(Tagged("double", "graphs"));

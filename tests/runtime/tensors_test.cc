@@ -371,7 +371,7 @@ TEST_P(TensorsTest, MemoryOfAStagedTensorIsParkedAfterTheStep) {
     parks = i > 0;
     ASSERT_THAT(TensorStep(taker, 4, Tensor::From(given[0]), b(), &outputs_, &why), IsOk());
     runtime().tree(1)->pool().parking().ParkIfDue();
-    EXPECT_EQ(runtime().tree(1)->pool().is_parked(), parks) << "step " << i;
+    EXPECT_EQ(runtime().tree(1)->pool().parking().is_parked(), parks) << "step " << i;
     ASSERT_THAT(runtime().tree(1)->pool().parking().Wake(), IsOk());
     ASSERT_THAT(b().Synchronize(), IsOk());
     EXPECT_EQ(ReadIds(outputs_[0]), Doubled(Doubled(ids, 4), 4)) << "step " << i;

@@ -25,6 +25,7 @@
 #include "graphs/launcher.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
 #include "tests/tree/bodies.h"

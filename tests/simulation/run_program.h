@@ -6,6 +6,7 @@
 #include <string>
 
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "tests/simulation/program.h"
 
 namespace graphtree::simulation {

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "device/graph.h"
 #include "device/observer.h"
 
 namespace graphtree::simulation {

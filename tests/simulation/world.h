@@ -22,6 +22,7 @@
 #include "device/device.h"
 #include "device/fault/fault_plan.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "tests/simulation/body_runner.h"
 #include "tests/simulation/caller_memory.h"
 #include "tests/simulation/model.h"

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/reports/outline.h"
 #include "tests/simulation/world.h"
 
 namespace graphtree::simulation {

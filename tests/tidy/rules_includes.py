@@ -46,7 +46,8 @@ _FOLDERS = (
     _Rooms("graphs/",
            _stack("history/", "listen/", "match/", "inputs/", "memory/", "check/", "recording/",
                   "budget/", "run/"),
-           door=r"(pad/|random/)?[a-z_]+\.h", door_sees_rooms=False, tests_too=False),
+           door=r"(body/|pad/|random/|reports/)?[a-z_]+\.h", door_sees_rooms=False,
+           tests_too=False),
     _Rooms("allocator/",
            _stack("snapshot/", "placement/", "books/", "memory/", "order/", "reports/", "pool/"),
            seen=r"(ids|pool_types|shared_bytes|snapshot_nodes)\.h"),
@@ -130,7 +131,7 @@ _C_INTERFACE = "runtime/c/"
 _C_INTERFACE_SEES = re.compile(
     r"(device/([a-z_]+|base/[a-z_]+|host/host_(device|options)|cuda/cuda_(device|options))|"
     r"allocator/(pool|pool_types|pool_snapshot|foreign|shared_bytes)|"
-    r"graphs/((random|pad)/)?[a-z_]+|"
+    r"graphs/((body|random|pad|reports)/)?[a-z_]+|"
     r"profiler/([a-z_]+|cupti/cupti_source)|"
     r"runtime/(c/)?[a-z_]+|"
     r"runtime/(shapes/(key|mode|vote|shape_table|launch_history)|"

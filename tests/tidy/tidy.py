@@ -8,6 +8,7 @@ import os
 import sys
 
 import rules_calls
+import rules_classes
 import rules_environment
 import rules_includes
 import rules_length
@@ -25,6 +26,7 @@ def findings(sources):
         found.extend(rules_length.check(file))
         found.extend(rules_includes.check(file, paths))
         found.extend(rules_calls.check(file))
+        found.extend(rules_classes.check(file))
     return found
 
 

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 import rules_calls
+import rules_classes
 import rules_environment
 import rules_includes
 import rules_length
@@ -97,12 +98,14 @@ class IncludeTest(unittest.TestCase):
                         ["include-direction"] if wrong else [], there)
 
     def test_the_door_of_graphs_leads_to_nothing_inside(self):
-        there = ["graphs/tensor.h", "graphs/random/generator.h", "graphs/match/match.h",
-                 "graphs/run/call.h", "graphs/history/call_stack.h", "allocator/ids.h",
-                 "allocator/books/ledger.h", "device/host/engine/engine.h"]
+        there = ["graphs/tensor.h", "graphs/random/generator.h", "graphs/reports/outline.h",
+                 "graphs/match/match.h", "graphs/run/call.h", "graphs/history/call_stack.h",
+                 "allocator/ids.h", "allocator/books/ledger.h", "device/host/engine/engine.h"]
         for path, include, wanted in [
             ("graphs/tree.h", "graphs/tensor.h", None),
             ("graphs/tree.h", "graphs/random/generator.h", None),
+            ("graphs/tree.h", "graphs/reports/outline.h", None),
+            ("graphs/reports/outline.h", "graphs/match/match.h", "include-direction"),
             ("graphs/tree.h", "graphs/match/match.h", "include-direction"),
             ("graphs/random/source.h", "graphs/run/call.h", "include-direction"),
             ("graphs/tree.cc", "graphs/run/call.h", None),
@@ -302,6 +305,44 @@ class LengthTest(unittest.TestCase):
             self.assertEqual(_findings("tools/a.js", fine), [], head)
             long = fine.replace("}\n", "  x();\n}\n")
             self.assertEqual(_findings("tools/a.js", long), ["function-length:2"], head)
+
+
+class ClassTest(unittest.TestCase):
+
+    def count(self, body):
+        text = _HEAD + "namespace a {\nclass Thing final : public Other {\n" + body + "};\n}\n"
+        found = rules_classes.classes(source.strip_cpp(text).split("\n"))
+        self.assertEqual(found[0][:2], ["Thing", 3])
+        return found[0][2]
+
+    def test_what_is_a_method(self):
+        for line in ("void F();", "int f() const { return g(); }",
+                     "explicit Thing(int a) : a_(a) {}",
+                     "Thing() : a_(1), b_{2}, c_(f(3)) {\n  g();\n}", "~Thing();",
+                     "template <typename T>\nT F(std::function<void(T)> f) {\n  return f(1);\n}",
+                     "bool operator==(const Thing& other) const;", "void operator()(int a);",
+                     "public: static std::vector<std::pair<int, int>> F(int a = 1);",
+                     "virtual void F() = 0;", "Thing& F(absl::Span<const int> a = {}) const;"):
+            self.assertEqual(self.count(line + "\n"), 1, line)
+
+    def test_what_is_none(self):
+        for line in ("int a_ = f(1);", "int a_{f(1)};", "std::function<void(int)> f_;",
+                     "Thing(const Thing&) = delete;", "Thing() = default;", "friend void F(int a);",
+                     "using F = void (*)(int a);", "// void F();", "class Inner;",
+                     "static_assert(sizeof(int) == 4);", "enum class E { kA, kB };",
+                     "static constexpr int kA = f(1);", "std::atomic<bool> a_{false};",
+                     "struct Inner {\n  int f();\n};", "alignas(64) int a_;"):
+            self.assertEqual(self.count(line + "\n"), 0, line)
+
+    def test_classes_of_the_core_are_bounded(self):
+        most = rules_classes.MOST_METHODS
+        fine = _HEAD + "class Thing {\n" + "  void F();\n" * most + "};\n"
+        more = fine.replace("};", "  void F();\n};")
+        self.assertEqual(_findings("graphs/run/b.cc", fine), [])
+        self.assertEqual(_findings("graphs/run/b.cc", more), ["class-size:2"])
+        self.assertEqual(_findings("allocator/pool/b.cc", more), ["class-size:2"])
+        self.assertEqual(_findings("runtime/b.cc", more), [])
+        self.assertEqual(_findings("graphs/run/b_test.cc", more), [])
 
 
 class TextTest(unittest.TestCase):

@@ -5,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "device/error.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 #include "tests/tree/fault_caller.h"
 

@@ -4,9 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/snapshot_nodes.h"
 #include "device/observer.h"
-#include "graphs/graph_export.h"
-#include "graphs/outline.h"
+#include "graphs/reports/graph_export.h"
+#include "graphs/reports/outline.h"
 #include "tests/tree/breaks_fixture.h"
 
 namespace graphtree {

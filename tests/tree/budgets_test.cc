@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graphs/budget.h"
+#include "graphs/reports/outline.h"
 #include "tests/kernels/kernels.h"
 #include "tests/tree/tree_fixture.h"
 

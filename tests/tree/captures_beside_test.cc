@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graphs/reports/parity.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {

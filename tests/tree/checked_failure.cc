@@ -9,6 +9,7 @@
 #include "device/fault/fault_device.h"
 #include "device/host/host_device.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"

@@ -11,6 +11,7 @@
 
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
+#include "graphs/reports/parity.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {

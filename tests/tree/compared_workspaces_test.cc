@@ -5,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
+#include "graphs/reports/parity.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
 #include "tests/tree/fleeting_memory.h"

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "allocator/snapshot_nodes.h"
 #include "device/base/status_matchers.h"
 #include "device/host/host_device.h"
 #include "device/memory.h"
-#include "graphs/outline.h"
+#include "graphs/reports/outline.h"
 #include "graphs/tree.h"
 #include "gtest/gtest.h"
 #include "tests/tree/bodies.h"

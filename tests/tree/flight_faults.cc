@@ -18,6 +18,7 @@
 #include "graphs/random/generator.h"
 #include "graphs/random/random_source.h"
 #include "graphs/random/uniform.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/launches.h"
 #include "tests/tree/fault_caller.h"

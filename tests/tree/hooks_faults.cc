@@ -9,7 +9,9 @@
 #include "absl/types/span.h"
 #include "device/base/status_matchers.h"
 #include "device/observer.h"
+#include "device/op_identity.h"
 #include "graphs/function_hooks.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 #include "tests/tree/fault_caller.h"
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graphs/random/generator.h"
+#include "graphs/reports/outline.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {

@@ -326,7 +326,7 @@ class DueParkTest : public ParkedTreeTest {
       const absl::Status status = tree().Run(uses, absl::MakeSpan(given), a(), &outputs);
       ASSERT_EQ(status.code(), code) << status;
       other().pool().parking().ParkIfDue();
-      ASSERT_TRUE(other().pool().is_parked()) << "step " << step;
+      ASSERT_TRUE(other().pool().parking().is_parked()) << "step " << step;
       ASSERT_THAT(other().pool().parking().Wake(), IsOk());
       ASSERT_EQ(Read(known_), expected()) << "step " << step;
       ASSERT_THAT(device().health(), IsOk());

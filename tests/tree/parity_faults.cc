@@ -7,7 +7,7 @@
 #include "device/fault/every_call.h"
 #include "device/fault/fault_device.h"
 #include "device/host/host_device.h"
-#include "graphs/parity.h"
+#include "graphs/reports/parity.h"
 #include "graphs/tree.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernels.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graphs/reports/parity.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
 #include "tests/tree/tree_fixture.h"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "allocator/pool.h"
+#include "graphs/reports/captured_pointers.h"
 #include "tests/kernels/launches.h"
 #include "tests/tree/tree_fixture.h"
 
@@ -160,8 +161,7 @@ TEST_P(PinnedTest, ARecordingTellsWhereItPointsThere) {
   ASSERT_EQ(recordings.size(), 1u);
   EXPECT_TRUE(tree().RecordingsOf(function + 100).empty());
   ASSERT_OK_AND_ASSIGN(const std::vector<Op> ops, tree().OpsOf(recordings[0]));
-  ASSERT_OK_AND_ASSIGN(const CapturedPointers pointers,
-                       tree().PointersOf(recordings[0], pinned_));
+  const CapturedPointers pointers = PointersInto(pinned_, recordings[0], ops);
   EXPECT_EQ(pointers.hidden_ops, 0u);
   ASSERT_EQ(pointers.found.size(), 3u);
   for (const CapturedPointer& pointer : pointers.found) {
@@ -176,7 +176,7 @@ TEST_P(PinnedTest, ARecordingTellsWhereItPointsThere) {
   EXPECT_EQ(pointers.found[1].argument, 1);
   EXPECT_EQ(pointers.found[2].argument, 2);
   EXPECT_EQ(pointers.found[1].op, pointers.found[2].op);
-  EXPECT_EQ(tree().PointersOf(12345, pinned_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(tree().OpsOf(12345).status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

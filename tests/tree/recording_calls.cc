@@ -16,6 +16,7 @@
 #include "device/stream.h"
 #include "gmock/gmock.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/launches.h"
 #include "tests/tree/bodies.h"

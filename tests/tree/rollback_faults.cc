@@ -11,6 +11,7 @@
 #include "allocator/pool.h"
 #include "device/base/status_matchers.h"
 #include "graphs/layout.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 #include "tests/tree/fault_caller.h"
 

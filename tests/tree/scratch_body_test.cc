@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/snapshot_nodes.h"
 #include "tests/kernels/kernels.h"
 #include "tests/tree/tree_fixture.h"
 

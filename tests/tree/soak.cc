@@ -21,10 +21,11 @@
 #include "device/device.h"
 #include "device/host/host_device.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
+#include "gtest/gtest.h"
 #include "tests/kernels/kernels.h"
 #include "tests/tree/bodies.h"
 #include "tests/tree/flat.h"
-#include "gtest/gtest.h"
 
 namespace graphtree {
 namespace {

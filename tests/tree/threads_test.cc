@@ -10,6 +10,8 @@
 
 #include "absl/types/span.h"
 #include "allocator/pool.h"
+#include "allocator/snapshot_nodes.h"
+#include "graphs/reports/outline.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {

@@ -16,6 +16,7 @@
 #include "graphs/function_hooks.h"
 #include "graphs/random/generator.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 #include "tests/tree/bodies.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graphs/call_counts.h"
+#include "graphs/reports/call_counts.h"
 #include "tests/kernels/kernels.h"
 #include "tests/tree/tree_fixture.h"
 

@@ -9,6 +9,7 @@
 #include "device/error.h"
 #include "gmock/gmock.h"
 #include "graphs/budget.h"
+#include "graphs/tree_stats.h"
 #include "gtest/gtest.h"
 #include "tests/tree/fault_caller.h"
 

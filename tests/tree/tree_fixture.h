@@ -19,6 +19,7 @@
 
 #include "graphs/launcher.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "tests/conformance/conformance.h"
 #include "tests/tree/bodies.h"
 

@@ -16,6 +16,8 @@
 #include "absl/status/status.h"
 #include "device/observer.h"
 #include "device/stream.h"
+#include "graphs/reports/call_counts.h"
+#include "graphs/reports/outline.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {

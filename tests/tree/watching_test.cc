@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/observer.h"
 #include "graphs/budget.h"
-#include "graphs/graph_export.h"
+#include "graphs/reports/graph_export.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {

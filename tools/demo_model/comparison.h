@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/device.h"
-#include "graphs/outline.h"
+#include "graphs/reports/outline.h"
 #include "graphs/tree.h"
 #include "runtime/explain.h"
 #include "runtime/runtime.h"

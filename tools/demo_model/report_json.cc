@@ -4,7 +4,7 @@
 #include <string>
 
 #include "device/base/json_writer.h"
-#include "graphs/outline.h"
+#include "graphs/reports/outline.h"
 #include "runtime/why.h"
 #include "tools/demo_model/report.h"
 

@@ -11,7 +11,9 @@
 #include "absl/status/status.h"
 #include "device/base/status_macros.h"
 #include "device/open.h"
+#include "graphs/launcher.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 
 namespace graphtree {
 namespace {

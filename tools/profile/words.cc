@@ -1,7 +1,6 @@
 // Times, names and warnings as text.
 #include "tools/profile/words.h"
 
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -40,15 +39,6 @@ std::string ShortSignature(absl::string_view signature) {
 }
 
 }  // namespace
-
-std::string TimeText(double ns) {
-  const double size = std::abs(ns);
-  if (size < 999.5) return absl::StrFormat("%.0f ns", ns);
-  if (size < 9.995e3) return absl::StrFormat("%.2f us", ns / 1e3);
-  if (size < 999.5e3) return absl::StrFormat("%.1f us", ns / 1e3);
-  if (size < 999.5e6) return absl::StrFormat("%.2f ms", ns / 1e6);
-  return absl::StrFormat("%.3f s", ns / 1e9);
-}
 
 std::string SignedTimeText(double ns) { return absl::StrCat(ns < 0 ? "" : "+", TimeText(ns)); }
 

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "profiler/stats/time_text.h"
 #include "profiler/stats/trace_statistics.h"
 #include "profiler/trace/records.h"
 #include "profiler/trace/tables.h"
 
 namespace graphtree::profile {
 
-// "850 ns", "3.10 us", "12.4 ms", "1.204 s".
-std::string TimeText(double ns);
+using trace::TimeText;
 // "+3.10 us"
 std::string SignedTimeText(double ns);
 

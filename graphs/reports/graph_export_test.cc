@@ -1,5 +1,5 @@
 // A small graph that is made by hand, as JSON and as Graphviz.
-#include "graphs/graph_export.h"
+#include "graphs/reports/graph_export.h"
 
 #include "gtest/gtest.h"
 

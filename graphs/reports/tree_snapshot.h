@@ -6,8 +6,8 @@
 //
 // This is a target apart from the tree, so that only programs that write snapshots link their
 // formats.
-#ifndef GRAPHTREE_GRAPHS_TREE_SNAPSHOT_H_
-#define GRAPHTREE_GRAPHS_TREE_SNAPSHOT_H_
+#ifndef GRAPHTREE_GRAPHS_REPORTS_TREE_SNAPSHOT_H_
+#define GRAPHTREE_GRAPHS_REPORTS_TREE_SNAPSHOT_H_
 
 #include <string>
 
@@ -26,4 +26,4 @@ absl::StatusOr<std::string> TreeSnapshotPickle(Tree& tree);
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_TREE_SNAPSHOT_H_
+#endif  // GRAPHTREE_GRAPHS_REPORTS_TREE_SNAPSHOT_H_

@@ -1,5 +1,5 @@
 // Adds counts up, and writes them as text.
-#include "graphs/call_counts.h"
+#include "graphs/reports/call_counts.h"
 
 #include <algorithm>
 #include <cstddef>

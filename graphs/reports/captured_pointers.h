@@ -11,8 +11,8 @@
 // an op that hides what it touches: these ops are counted.
 //
 // Pure. Cost: a pass over all arguments.
-#ifndef GRAPHTREE_GRAPHS_CAPTURED_POINTERS_H_
-#define GRAPHTREE_GRAPHS_CAPTURED_POINTERS_H_
+#ifndef GRAPHTREE_GRAPHS_REPORTS_CAPTURED_POINTERS_H_
+#define GRAPHTREE_GRAPHS_REPORTS_CAPTURED_POINTERS_H_
 
 #include <cstdint>
 #include <string>
@@ -49,4 +49,4 @@ CapturedPointers PointersInto(AddressRange range, uint64_t recording, absl::Span
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_CAPTURED_POINTERS_H_
+#endif  // GRAPHTREE_GRAPHS_REPORTS_CAPTURED_POINTERS_H_

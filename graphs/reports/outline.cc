@@ -1,5 +1,5 @@
 // Draws an outline: as lines for people, as Graphviz, as JSON.
-#include "graphs/outline.h"
+#include "graphs/reports/outline.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Addresses are found wherever arguments hold them, and are told apart by argument and byte.
-#include "graphs/captured_pointers.h"
+#include "graphs/reports/captured_pointers.h"
 
 #include <cstring>
 

@@ -10,8 +10,8 @@
 //
 // Thread rule: like a container. A tally has one entry for each edge; the edges of a function that
 // is unregistered go with it.
-#ifndef GRAPHTREE_GRAPHS_CALL_COUNTS_H_
-#define GRAPHTREE_GRAPHS_CALL_COUNTS_H_
+#ifndef GRAPHTREE_GRAPHS_REPORTS_CALL_COUNTS_H_
+#define GRAPHTREE_GRAPHS_REPORTS_CALL_COUNTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -87,4 +87,4 @@ std::string DrawEdges(const std::vector<EdgeStats>& edges);
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_CALL_COUNTS_H_
+#endif  // GRAPHTREE_GRAPHS_REPORTS_CALL_COUNTS_H_

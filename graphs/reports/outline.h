@@ -14,8 +14,8 @@
 // Names are the caller's: a line end in one is written as "\n".
 //
 // Plain data, copied out of the tree: it shows the moment at which it was taken.
-#ifndef GRAPHTREE_GRAPHS_OUTLINE_H_
-#define GRAPHTREE_GRAPHS_OUTLINE_H_
+#ifndef GRAPHTREE_GRAPHS_REPORTS_OUTLINE_H_
+#define GRAPHTREE_GRAPHS_REPORTS_OUTLINE_H_
 
 #include <cstdint>
 #include <string>
@@ -51,4 +51,4 @@ std::string OutlineAsJson(const Outline& outline);
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_OUTLINE_H_
+#endif  // GRAPHTREE_GRAPHS_REPORTS_OUTLINE_H_

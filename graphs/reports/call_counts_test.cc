@@ -1,5 +1,5 @@
 // Sums, their text, and that a function that goes takes its edges along.
-#include "graphs/call_counts.h"
+#include "graphs/reports/call_counts.h"
 
 #include <cstddef>
 

@@ -8,8 +8,8 @@
 //
 // Pure. Addresses and values are hexadecimal strings, since JSON's numbers lose bits after the
 // 53rd.
-#ifndef GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_
-#define GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_
+#ifndef GRAPHTREE_GRAPHS_REPORTS_GRAPH_EXPORT_H_
+#define GRAPHTREE_GRAPHS_REPORTS_GRAPH_EXPORT_H_
 
 #include <string>
 #include <vector>
@@ -24,4 +24,4 @@ std::string OpsAsGraphviz(absl::string_view name, const std::vector<Op>& ops);
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_
+#endif  // GRAPHTREE_GRAPHS_REPORTS_GRAPH_EXPORT_H_

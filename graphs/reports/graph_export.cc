@@ -1,5 +1,5 @@
 // Writes one row for each op.
-#include "graphs/graph_export.h"
+#include "graphs/reports/graph_export.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -1,5 +1,5 @@
 // Writes the pool's snapshot together with the tree's nodes.
-#include "graphs/tree_snapshot.h"
+#include "graphs/reports/tree_snapshot.h"
 
 #include <memory>
 #include <vector>

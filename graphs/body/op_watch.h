@@ -7,8 +7,8 @@
 // right before and right after it is put on the stream, in every kind of run.
 //
 // Threads: the body's thread. Cost: without a watch, one branch for each launch.
-#ifndef GRAPHTREE_GRAPHS_OP_WATCH_H_
-#define GRAPHTREE_GRAPHS_OP_WATCH_H_
+#ifndef GRAPHTREE_GRAPHS_BODY_OP_WATCH_H_
+#define GRAPHTREE_GRAPHS_BODY_OP_WATCH_H_
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -44,4 +44,4 @@ class OpWatch {
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_OP_WATCH_H_
+#endif  // GRAPHTREE_GRAPHS_BODY_OP_WATCH_H_

@@ -1,5 +1,5 @@
 // The drawings of given rows. Tests that record trees look at the rows themselves.
-#include "graphs/outline.h"
+#include "graphs/reports/outline.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,8 +3,8 @@
 //
 //   bucket      0         1         2         3     ...    24        25
 //   below    1.02 us   2.05 us   4.10 us   8.19 us        17.2 s    all others
-#ifndef GRAPHTREE_GRAPHS_DURATION_COUNTS_H_
-#define GRAPHTREE_GRAPHS_DURATION_COUNTS_H_
+#ifndef GRAPHTREE_GRAPHS_REPORTS_DURATION_COUNTS_H_
+#define GRAPHTREE_GRAPHS_REPORTS_DURATION_COUNTS_H_
 
 #include <algorithm>
 #include <array>
@@ -62,4 +62,4 @@ class Timing {
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_DURATION_COUNTS_H_
+#endif  // GRAPHTREE_GRAPHS_REPORTS_DURATION_COUNTS_H_

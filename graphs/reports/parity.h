@@ -1,6 +1,6 @@
 // Whether a replay left what a run of its body leaves (Tree::RunCompared).
-#ifndef GRAPHTREE_GRAPHS_PARITY_H_
-#define GRAPHTREE_GRAPHS_PARITY_H_
+#ifndef GRAPHTREE_GRAPHS_REPORTS_PARITY_H_
+#define GRAPHTREE_GRAPHS_REPORTS_PARITY_H_
 
 #include <algorithm>
 #include <cmath>
@@ -40,4 +40,4 @@ struct ParityResult {
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_PARITY_H_
+#endif  // GRAPHTREE_GRAPHS_REPORTS_PARITY_H_

@@ -1,5 +1,5 @@
 // Looks at every word of every op.
-#include "graphs/captured_pointers.h"
+#include "graphs/reports/captured_pointers.h"
 
 #include "graphs/inputs/op_words.h"
 
