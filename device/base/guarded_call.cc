@@ -1,6 +1,8 @@
 // The only file of the library that is compiled with exceptions.
 #include "device/base/guarded_call.h"
 
+#include <cxxabi.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +15,8 @@ absl::Status GuardedBy(absl::string_view callback, absl::FunctionRef<void()> cal
   try {
     call();
     return absl::OkStatus();
+  } catch (abi::__forced_unwind&) {
+    throw;
   } catch (const std::exception& thrown) {
     return absl::UnknownError(absl::StrCat(callback, " threw an exception: ", thrown.what()));
   } catch (...) {
@@ -25,6 +29,8 @@ std::exception_ptr Caught(absl::FunctionRef<void()> call) {
   try {
     call();
     return nullptr;
+  } catch (abi::__forced_unwind&) {
+    throw;
   } catch (...) {
     return std::current_exception();
   }

@@ -11,6 +11,9 @@
 // So between the callback and Guarded stand only frames that have nothing to undo: the closure that
 // is passed here calls the callback and does nothing else.
 //
+// A thread that is cancelled or exits within the callback is let through: it ends, and what it
+// holds of ours stays held. An interpreter that shuts down ends its daemon threads so.
+//
 // Threads: any. Cost: where nothing is thrown, a call.
 #ifndef GRAPHTREE_DEVICE_BASE_GUARDED_CALL_H_
 #define GRAPHTREE_DEVICE_BASE_GUARDED_CALL_H_

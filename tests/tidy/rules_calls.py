@@ -22,7 +22,8 @@ def _tests(file):
 
 
 # Where exceptions of other people's code end, and the test of it; and those of allocations.
-_WITH_EXCEPTIONS = ("device/base/guarded_call.cc", "runtime/c/cpp_throws_test.cc",
+_WITH_EXCEPTIONS = ("device/base/guarded_call.cc", "device/base/guarded_call_test.cc",
+                    "runtime/c/cpp_throws_test.cc",
                     "runtime/c/graphtree.hpp", "runtime/c/own_memory.cc",
                     "runtime/c/own_memory_test.cc", "runtime/torch/python_errors.cc",
                     "tests/outsider/throws.cc", "tests/runtime/throws.cc",
