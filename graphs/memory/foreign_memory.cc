@@ -93,7 +93,7 @@ void ForeignMemory::NoteOpen(Address address) {
   if (std::find(open_.begin(), open_.end(), address) == open_.end()) open_.push_back(address);
 }
 
-absl::Status ForeignMemory::RolledBack() {
+absl::Status ForeignMemory::RolledBack(Stream& stream) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   if (!recording_) return absl::OkStatus();
   recording_ = false;
@@ -105,7 +105,7 @@ absl::Status ForeignMemory::RolledBack() {
     if (!piece.fresh) continue;
     piece.fresh = false;
     if (piece.in_use) {
-      first.Update(Retake(&piece));
+      first.Update(Retake(&piece, stream));
     } else {
       pieces_.erase(address);
     }
@@ -140,7 +140,7 @@ absl::Status ForeignMemory::UseAgain(const Piece& piece) {
   });
 }
 
-absl::Status ForeignMemory::Retake(Piece* piece) {
+absl::Status ForeignMemory::Retake(Piece* piece, Stream& other) {
   BlockOptions options;
   options.tag = tag_;
   const auto retake = [&](Stream& stream) {
@@ -149,7 +149,12 @@ absl::Status ForeignMemory::Retake(Piece* piece) {
     if (block.ok()) piece->id = block->id;
     return block.status();
   };
-  const absl::Status retaken = Insist([&] { return piece->stream->Use(retake); });
+  absl::Status retaken = Insist([&] { return piece->stream->Use(retake); });
+  if (!retaken.ok() && piece->stream->has_ended()) {
+    retaken = AwaitOnHost(*piece->stream, other.device());
+    if (retaken.ok()) retaken = Insist([&] { return retake(other); });
+    piece->stream = other.life();
+  }
   if (retaken.ok()) return retaken;
   piece->lost = true;
   return absl::Status(retaken.code(),
@@ -196,9 +201,9 @@ absl::StatusOr<Address> ForeignMemory::Take(uint64_t bytes, Stream& stream) {
   return address;
 }
 
-absl::Status ForeignMemory::AwaitOnHost(Stream& stream) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Event> event, stream.device().NewEvent({}));
-  return stream.life()->AwaitOnHost(*event);
+absl::Status ForeignMemory::AwaitOnHost(StreamLife& stream, Device& device) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Event> event, device.NewEvent({}));
+  return stream.AwaitOnHost(*event);
 }
 
 absl::Status ForeignMemory::GiveBack(Address address, Stream& stream) {
@@ -212,11 +217,11 @@ absl::Status ForeignMemory::GiveBack(Address address, Stream& stream) {
   const bool elsewhere = piece.stream != stream.life();
   if (elsewhere && !recording_ && !has_stopped_ && !piece.lost) {
     // The pool is in the hands of another thread's call and cannot be told of the stream.
-    GRAPHTREE_RETURN_IF_ERROR(is_anothers_() ? AwaitOnHost(stream)
+    GRAPHTREE_RETURN_IF_ERROR(is_anothers_() ? AwaitOnHost(*stream.life(), stream.device())
                                              : pool_.UseOn(piece.id, stream));
   }
   // The pool of a closed tree knows no stream any more: the memory would go without waiting.
-  if (has_stopped_) AwaitOnHost(stream).IgnoreError();
+  if (has_stopped_) AwaitOnHost(*stream.life(), stream.device()).IgnoreError();
   piece.in_use = false;
   piece.stream = stream.life();
   if (!recording_) return Release(address);

@@ -82,7 +82,8 @@ class ForeignMemory : public ForeignAllocator {
   std::shared_ptr<void> Commit(const std::vector<const Graph*>& graphs);
   // The scope is rolled back. Does nothing if no recording is open. Fails if a block that the
   // foreign code has cannot be taken again: it has lost its memory then, and may still be freed.
-  absl::Status RolledBack();
+  // `stream` has the blocks whose own stream is gone.
+  absl::Status RolledBack(Stream& stream);
   // The scope could not be rolled back: what the recording allocated counts as lost, as above.
   absl::Status GivenUp();
 
@@ -116,9 +117,9 @@ class ForeignMemory : public ForeignAllocator {
   absl::StatusOr<Block> NewBlock(uint64_t bytes, Stream& stream);
   // Frees the block in the pool if neither foreign code nor a recording needs it.
   absl::Status Release(Address address);
-  static absl::Status AwaitOnHost(Stream& stream);
+  static absl::Status AwaitOnHost(StreamLife& stream, Device& device);
   absl::Status UseAgain(const Piece& piece);
-  absl::Status Retake(Piece* piece);
+  absl::Status Retake(Piece* piece, Stream& other);
   void NotePointedTo(const Graph& graph);
   void NoteOpen(Address address);
   void LetGo(const std::vector<Address>& pieces);

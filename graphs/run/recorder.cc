@@ -194,7 +194,8 @@ absl::Status Recorder::RollBackAttempt(CheckpointId before, Attempt* attempt, Ca
   attempt->recording.End();
   needs_.books.MakeStale(call, attempt->capture->allocator(), draft.marked, false);
   ForeignMemory& foreign = *needs_.ground.foreign;
-  const absl::Status retaken = rolled_back.ok() ? foreign.RolledBack() : foreign.GivenUp();
+  const absl::Status retaken =
+      rolled_back.ok() ? foreign.RolledBack(call.stream) : foreign.GivenUp();
   if (draft.was_launched) {
     attempt->given.LoseDead(&attempt->originals);
   } else {

@@ -1,8 +1,10 @@
 // Foreign code inside bodies: its allocator callbacks get memory that a recording may keep using.
 #include "allocator/foreign.h"
 
+#include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "allocator/pool.h"
@@ -170,6 +172,35 @@ TEST_P(ForeignTreeTest, ARecordingThatFailsLeavesTheForeignCodesBlocks) {
   const uint64_t blocks = foreign_blocks();
   for (AddressRange block : {kept, old, more}) Free(block, a());
   EXPECT_EQ(foreign_blocks(), blocks - 3);
+}
+
+// The foreign code has a stream of its own, which is gone when the recording fails.
+TEST_P(ForeignTreeTest, ABlockOutlivesItsStreamAndTheRecordingThatFailed) {
+  AddressRange kept;
+  int runs = 0;
+  const FunctionId function = Register("fails", {}, [&](Launcher& on, Values& inputs) {
+    if (runs++ == 1) {
+      auto own = device().NewStream();
+      EXPECT_THAT(own, IsOk());
+      kept = Allocate(**own);
+      own->reset();
+      on.Fail(on.stream().Synchronize());
+    }
+    return Twice(on, inputs);
+  });
+  const Tensor x = Given(1);
+  CallInSteps(2, function, {x});
+  EXPECT_THAT(FillPattern(a(), kept, 5), IsOk());
+  std::vector<AddressRange> others;
+  for (int i = 0; i < 20; ++i) {
+    others.push_back(Allocate(a()));
+    EXPECT_NE(others.back().base, kept.base);
+    EXPECT_THAT(FillPattern(a(), others.back(), 7), IsOk());
+  }
+  CallInSteps(3, function, {x});
+  EXPECT_EQ(Look(kept), PatternOf(5));
+  for (AddressRange block : others) Free(block, a());
+  Free(kept, a());
 }
 
 // A block of a library's from before: nobody frees or allocates it in the recording, which only
