@@ -218,7 +218,8 @@ class Launcher {
   void UsedOn(const Tensor& tensor, Stream& side);
   // Work that is put on `side` from here on comes after the body's so far. The side is joined, so
   // that the body's own stream goes on after it, before the next break, before the body or part
-  // ends, or when the body asks for it.
+  // ends, or when the body asks for it. `side` uses only tensors that are made before the fork: the
+  // bytes of a later one may be in use on the body's stream until then. Fork again for those.
   void Fork(Stream& side);
   void JoinForks();
 

@@ -58,12 +58,15 @@ bool StreamSlots::IsInForeignCapture(uint32_t number) const {
   });
 }
 
-bool StreamSlots::IsUsedByCapture() const {
-  return std::any_of(slots_.begin(), slots_.end(), [](const StreamSlot& slot) {
-    return slot.AnyCaptures([](const KnownStream& known, uint64_t capture) {
-      return capture == known.used_in;
-    });
-  });
+bool StreamSlots::IsUsedByCapture(uint32_t bits) const {
+  if (device_.open_captures() == 0) return false;
+  const auto is_used = [](const KnownStream& known, uint64_t capture) {
+    return capture == known.used_in;
+  };
+  for (uint32_t number = 0; number < size(); ++number) {
+    if ((bits >> number & 1) != 0 && slots_[number].AnyCaptures(is_used)) return true;
+  }
+  return false;
 }
 
 }  // namespace graphtree

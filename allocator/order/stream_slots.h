@@ -91,8 +91,8 @@ class StreamSlots {
   uint64_t CaptureOf(uint32_t number, const StreamLife* life) const;
   // A stream with one of these bits; null if all of them were forgotten or are gone.
   std::shared_ptr<StreamLife> AnyOf(uint32_t bits) const;
-  // Whether one of the streams is in a capture and was looked up since that began.
-  bool IsUsedByCapture() const;
+  // Whether one of the streams with these bits is in a capture and was looked up since that began.
+  bool IsUsedByCapture(uint32_t bits) const;
   // Whether one of the number's streams is in a capture that takes nothing from the pool.
   bool IsInForeignCapture(uint32_t number) const;
 

@@ -113,31 +113,38 @@ absl::Status Checkpoints::Restore(CheckpointId checkpoint, const RestoreOptions&
   const Door::Entry entry(door_.guard());
   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
   if (door_.is_asking()) return door_.NotWhileAsking("restore");
-  if (IsCapturedFrom()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "pool \"", arena_.name(), "\" cannot be restored while a capture allocates from it. End "
-        "the capture first."));
-  }
+  if (streams_.table().is_in_scope()) return HeldByCapture();
   if (door_.is_parked()) return door_.UsedWhileParked("restoring");
-  return RestoreNow(checkpoint, options);
-}
-
-// A capture by somebody else that this pool has served nothing cannot hold its memory: the body of
-// one tree may call another, and a stream that used the pool before may capture something else.
-bool Checkpoints::IsCapturedFrom() const {
-  return streams_.table().is_in_scope() ||
-         (arena_.device().open_captures() > 0 && streams_.table().streams().IsUsedByCapture());
+  GRAPHTREE_RETURN_IF_ERROR(PlanTo(checkpoint, options));
+  // A capture that uses other blocks of the pool is no obstacle: the body of one tree may free a
+  // block of another, whose calls go on meanwhile.
+  if (streams_.table().streams().IsUsedByCapture(UsersOfPlan())) return HeldByCapture();
+  return ApplyPlan();
 }
 
 absl::Status Checkpoints::RestoreNow(CheckpointId checkpoint, const RestoreOptions& options) {
+  GRAPHTREE_RETURN_IF_ERROR(PlanTo(checkpoint, options));
+  return ApplyPlan();
+}
+
+absl::Status Checkpoints::HeldByCapture() const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "pool \"", arena_.name(), "\" cannot be restored while a capture uses its memory. End the "
+      "capture first."));
+}
+
+absl::Status Checkpoints::PlanTo(CheckpointId checkpoint, const RestoreOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointTree::NodeId node, NodeOf(checkpoint));
   ledger_.Plan(node, options.surviving, options.dying, &plan_);
   if (plan_.outcome != RestoreOutcome::kReady) return WhyNotRestored();
   // No piece was lost since: the usual case, and one compare.
-  if (ledger_.checkpoints().node(node).time != growth_.clock()) {
-    GRAPHTREE_RETURN_IF_ERROR(CheckContents());
-  }
-  NoteUsersOfPlan();
+  if (ledger_.checkpoints().node(node).time != growth_.clock()) return CheckContents();
+  return absl::OkStatus();
+}
+
+absl::Status Checkpoints::ApplyPlan() {
+  // A plan that overlaps frees again what it has brought back.
+  streams_.table().NoteFreedByBooks(UsersOfPlan());
   if (ledger_.Apply(&plan_, streams_.table().now()) != RestoreOutcome::kReady) {
     return WhyNotRestored();
   }
@@ -149,12 +156,12 @@ absl::Status Checkpoints::RestoreNow(CheckpointId checkpoint, const RestoreOptio
   return absl::OkStatus();
 }
 
-// A plan that overlaps frees again what it has brought back.
-void Checkpoints::NoteUsersOfPlan() {
+// The streams that used the blocks which the plan frees or brings back.
+uint32_t Checkpoints::UsersOfPlan() const {
   uint32_t streams = 0;
   for (const uint32_t index : plan_.dies) streams |= ledger_.record(index).streams;
   for (const uint32_t index : plan_.wakes) streams |= ledger_.record(index).streams;
-  streams_.table().NoteFreedByBooks(streams);
+  return streams;
 }
 
 void Checkpoints::UndoWatched(uint32_t mark) {

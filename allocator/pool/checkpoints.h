@@ -3,8 +3,8 @@
 //   Take() -> c0    allocate b3, free b1    Take() -> c1    Restore(c0): b3 is gone, b1 is back
 //
 // The books do the work (books/ledger.h). This part decides whether a restore may be done: the
-// checkpoint is of this pool and was not dropped, no capture allocates from the pool, and the
-// memory of the blocks that come back was not given back to the driver since. It also tells the
+// checkpoint is of this pool and was not dropped, no capture uses the blocks that differ, and the
+// memory of those that come back was not given back to the driver since. It also tells the
 // watchers which blocks went and which came back.
 //
 // Threads: as the pool. Cost: taking is constant, restoring is linear in the blocks that differ.
@@ -37,8 +37,8 @@ class Checkpoints {
 
   // For the pool's callers.
   absl::StatusOr<CheckpointId> Take();
-  // Refused while a capture allocates from the pool: a scope is open, or a stream that the pool
-  // knows is captured. A block that comes back has the bytes that were written there last, also
+  // Refused while a scope is open, and while a capture uses a block that would be freed or brought
+  // back. A block that comes back has the bytes that were written there last, also
   // after Park(kToHost); after Park(kDrop) they are anything.
   absl::Status Restore(CheckpointId checkpoint, const RestoreOptions& options = {});
   absl::Status Drop(CheckpointId checkpoint);
@@ -58,9 +58,11 @@ class Checkpoints {
   absl::StatusOr<CheckpointTree::NodeId> NodeOf(CheckpointId id) const;
   absl::Status WhyNotRestored() const;
   absl::Status CheckContents() const;
-  bool IsCapturedFrom() const;
+  absl::Status HeldByCapture() const;
+  absl::Status PlanTo(CheckpointId checkpoint, const RestoreOptions& options);
+  absl::Status ApplyPlan();
+  uint32_t UsersOfPlan() const;
   void CountPlan();
-  void NoteUsersOfPlan();
 
   const Arena& arena_;
   Door& door_;

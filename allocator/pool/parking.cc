@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/joined_ranges.h"
 #include "device/base/known_enum.h"
@@ -66,7 +67,8 @@ void Parking::ParkIfDue() {
 
 // All contents are saved before anything is released, so a failure to save changes nothing.
 absl::Status Parking::ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges) {
-  door_.SetParkWaits(false);
+  // Until the memory counts as parked, another thread that asks is told that it will be.
+  const absl::Cleanup no_park_waits = [this] { door_.SetParkWaits(false); };
   GRAPHTREE_RETURN_IF_ERROR(streams_.Quiesce());
   if (contents == ParkContents::kToHost) GRAPHTREE_RETURN_IF_ERROR(SaveAll(ranges));
   if (ranges.empty()) door_.SetParked(true);

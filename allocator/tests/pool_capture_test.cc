@@ -172,6 +172,27 @@ TEST_F(PoolCaptureTest, RestoringIsRefusedWhileAStreamOfThePoolCaptures) {
   EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
 }
 
+// What the capture uses is live before and after: in the lasting region, or at the checkpoint, too.
+TEST_F(PoolCaptureTest, RestoringGoesOnBesideACaptureThatUsesOtherBlocks) {
+  const Block before = *pool_->Allocate(1, *stream_);
+  const Block lasting = *pool_->Allocate(1, *other_, {.region = Region::kLasting});
+  const CheckpointId here = *pool_->checkpoints().Take();
+  const Block after = *pool_->Allocate(1, *other_);
+  Begin();
+  EXPECT_THAT(pool_->UseOn(before.id, *stream_), IsOk());
+  EXPECT_THAT(pool_->UseOn(lasting.id, *stream_), IsOk());
+  EXPECT_THAT(pool_->Free(lasting.id), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
+  EXPECT_THAT(pool_->Describe(after.id), FailsWith(StatusCode::kFailedPrecondition, "freed"));
+  EXPECT_THAT(pool_->Describe(before.id), IsOk());
+  const Block again = *pool_->Allocate(1, *other_);
+  EXPECT_THAT(pool_->UseOn(again.id, *stream_), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here),
+              FailsWith(StatusCode::kFailedPrecondition, "capture"));
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
+}
+
 // The stream that used the pool before captures something that has nothing to do with it.
 TEST_F(PoolCaptureTest, AStreamOfThePoolMayCaptureSomethingElse) {
   const CheckpointId here = *pool_->checkpoints().Take();

@@ -1,9 +1,12 @@
 // Parking and waking: the memory leaves; addresses, books and, if wished, contents stay.
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "allocator/books/block_record.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
@@ -36,6 +39,20 @@ TEST_F(PoolParkTest, ParkedMemoryIsGoneAndComesBackUnderTheSameAddresses) {
   Write(block, 2);
   EXPECT_EQ(Read(block), 2);
   EXPECT_EQ(pool_->Describe(block.id)->range, block.range);
+}
+
+// While a park waits for the pool's work, whoever asks on another thread learns that it is coming.
+TEST_F(PoolParkTest, IsForeseenUntilItIsDone) {
+  const Block block = Allocate(kMiB);
+  std::atomic<int> foreseen{0};
+  ASSERT_THAT(stream_->CallHost([&] {
+    const absl::Time limit = absl::Now() + absl::Seconds(30);
+    while (!pool_->parking().has_parked_or_will() && absl::Now() < limit) {}
+    for (int i = 0; i < 1000; ++i) foreseen += pool_->parking().has_parked_or_will();
+  }), IsOk());
+  EXPECT_THAT(pool_->UseOn(block.id, *stream_), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost), IsOk());
+  EXPECT_EQ(foreseen, 1000);
 }
 
 TEST_F(PoolParkTest, ContentsComeBackFromHostMemory) {

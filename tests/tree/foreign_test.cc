@@ -203,6 +203,45 @@ TEST_P(ForeignTreeTest, ABlockOutlivesItsStreamAndTheRecordingThatFailed) {
   Free(kept, a());
 }
 
+// Foreign code hands a block of one tree to the body of another, which is being recorded.
+TEST_P(ForeignTreeTest, ATreeIsCalledWhileTheRecordingOfAnotherUsesItsBlocks) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> owner,
+                       Tree::Create(device(), {.pool_bytes = 32 << 20}));
+  const FunctionId twice = owner->Register("twice", {}, Twice);
+  const Tensor x = Given(1);
+  Values owners;
+  // A replay and a warm-up, before which the owner restores its books.
+  const auto call_owner = [&] {
+    owner->BeginStep();
+    for (const FunctionId function : {twice, owner->Register("new", {}, Twice)}) {
+      Values inputs = {x};
+      EXPECT_THAT(owner->Run(function, absl::MakeSpan(inputs), b(), &owners), IsOk());
+    }
+  };
+  for (int step = 0; step < 3; ++step) call_owner();
+  for (const bool frees : {false, true}) {
+    ASSERT_OK_AND_ASSIGN(const Address block, owner->foreign_allocator().Allocate(kBytes, a()));
+    int runs = 0;
+    const FunctionId function = Register("uses", {}, [&](Launcher& on, Values& inputs) {
+      if (runs++ == 1) {
+        ForeignAllocator& foreign = owner->foreign_allocator();
+        on.Fail(frees ? foreign.Free(block, on.stream()) : foreign.UseOn(block, on.stream()));
+        call_owner();
+      }
+      return Twice(on, inputs);
+    });
+    EXPECT_EQ(Read(CallInSteps(4, function, {x})[0]), Times(PatternOf(1), 2));
+    EXPECT_EQ(runs, 2);
+    EXPECT_THAT(b().Synchronize(), IsOk());
+    EXPECT_EQ(Read(owners[0]), Times(PatternOf(1), 2)) << "of the call inside the recording";
+    call_owner();
+    EXPECT_THAT(b().Synchronize(), IsOk());
+    EXPECT_EQ(Read(owners[0]), Times(PatternOf(1), 2));
+    if (frees) continue;
+    EXPECT_THAT(owner->foreign_allocator().Free(block, a()), IsOk());
+  }
+}
+
 // A block of a library's from before: nobody frees or allocates it in the recording, which only
 // points to it.
 TEST_P(ForeignTreeTest, ABlockThatARecordingPointsToIsHeldByIt) {
