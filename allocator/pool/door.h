@@ -4,8 +4,8 @@
 //   call --> is another thread inside? --> is work waiting? --> is the pool closed? --> the call
 //              refused                       done first           refused
 //
-// Usually none of the three holds, and one test says so: IsUnusual. Every public function of the
-// pool and of its parts begins with
+// IsUnusual asks for all three; usually none holds. Every public function of the pool and of its
+// parts begins with
 //
 //   const Door::Entry entry(door_.guard());
 //   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));

@@ -117,7 +117,15 @@ std::optional<Address> RecordedAddress(const TracedOp& body, const Op& recorded,
       return recorded.fill.target;
     case OpKind::kKernel:
       break;
-    default:
+    case OpKind::kHost:
+    case OpKind::kEmpty:
+    case OpKind::kEventRecord:
+    case OpKind::kEventWait:
+    case OpKind::kChildGraph:
+    case OpKind::kAllocate:
+    case OpKind::kFree:
+    case OpKind::kConditional:
+    case OpKind::kOther:
       return std::nullopt;
   }
   if (body.arguments.size() != recorded.parameters.size()) return std::nullopt;

@@ -4,8 +4,8 @@
 //   B                         was to be parked, and would be at the beginning of its call
 //   A                         reads or writes the tensor after that part
 //
-// So from the beginning of the call on for its inputs, and for other tensors from their first use
-// on, whoever parks B waits for A's call. That may be another thread.
+// So whoever parks B waits for A's call: from its beginning if an input of the call lies in B, else
+// from the first use of a tensor that does. That may be another thread.
 //
 // Threads: the tree's caller. Cost: two atomic operations for each of the other trees.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_AWAKE_MEMORY_H_

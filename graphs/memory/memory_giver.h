@@ -72,7 +72,7 @@ class MemoryGiver {
     if (!gives) lacked_bytes_ = std::max(wanted.missing, wanted.bytes);
     return gives;
   }
-  // What the last one asked for, or lacked, for whom nothing was given up.
+  // The bytes that the last unsuccessful Ask wanted.
   uint64_t lacked_bytes() const { return lacked_bytes_; }
 
  private:

@@ -1,7 +1,8 @@
 // The pool as the tree uses it: storages over blocks, in two regions.
 //
 //   step region      what functions allocate; follows the path, shared by all branches
-//   lasting region   what eager runs outside the tree allocate; no restore touches it
+//   lasting region   memory of eager runs, of parts, of kept outputs and of foreign code, and bytes
+//                    that are saved; no restore touches it
 //
 // A storage in state kOwning owns one block, which is freed when the last handle goes: at once in a
 // call of the tree; outside of calls, where any thread may drop a handle, by the next call.

@@ -33,7 +33,7 @@ class StorageHome : public StorageOwner {
   // The sentence for a stale storage.
   using Explainer = std::function<std::string(const Storage&)>;
 
-  // What the storages look into.
+  // What a storage asks of its tree.
   struct Ground {
     DevicePlace place;
     // A storage in here ends with its step.

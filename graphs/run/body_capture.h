@@ -107,7 +107,8 @@ class BodyCapture : public Cutter {
   bool TakeRequests(BodyRequests* requests);
   // Makes the node hold memory that the body used without being given it, so that it does not go.
   void HoldUsed();
-  // The same of the path's own outputs, which every replay has where they were.
+  // Notes the outputs of this path that the body used without being given them. Every replay has
+  // them where they were, so the node need not hold them.
   void NoteNeeds();
   size_t GeneratorsOf(size_t section) const;
   size_t section_number() const { return draft_.node->cuts.size(); }

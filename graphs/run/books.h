@@ -58,9 +58,9 @@ class Books {
   void BeginStep(StackId at);
   // Ends the path if nothing of it is held. True if it ended now.
   bool EndPathIfDead();
-  // Where the path has ended, takes back what it has left in the books: a warm-up's changes, which
-  // nothing goes back to, hold memory that others may need. Done by Restore, too. Not before a
-  // replay: its first op may read what the last step has left (Tree::WouldReplayFirst).
+  // Once the path has ended, restores the books, so that memory of a warm-up is free for others.
+  // Restore does that, too. Not called before a replay: its first op may read what the last step
+  // has left (Tree::WouldReplayFirst).
   void LeaveDeadWay() {
     if (is_away_ && path_.empty()) is_away_ = !Restore().ok();
   }

@@ -90,9 +90,10 @@ class CallJournal {
   void SayDestroyed(const Node& node, size_t section, const Executable& executable);
   void SayDestroyed(const Node& node);
   void SayAllDestroyed(const Node& root);
-  // The event of this section's graph. In which kind of run: while its node is recorded, a capture.
+  // The event of this section's graph.
   GraphEvent EventOf(GraphMoment moment, const Node& node, size_t section,
                      const Executable* executable, Stream* stream, bool ok) const;
+  // While the node is recorded, a capture; afterwards a replay.
   RunKind RunOf(const Node& node) const {
     return node.id >= stats_.recordings ? RunKind::kCapture : RunKind::kReplay;
   }

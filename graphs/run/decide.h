@@ -1,5 +1,6 @@
 // What becomes of a call that was no hit: one pure decision over a small struct of facts. No
-// device, no clock, no counter; nothing is evicted or changed. "It" is the call's function.
+// device, no clock, no counter; nothing is evicted or changed. The function and the variant are the
+// call's; "this place" is the node at the path's end.
 //
 //      the first rule that holds decides                            decision
 //   1  the size is not listed                                        eager: size_not_listed
@@ -8,20 +9,20 @@
 //   4  the path holds warm-ups, and the step goes on and on          eager: long_step
 //   5  the tree is off                                               eager: tree_off
 //   6  the function is excluded                                      eager: excluded
-//   7  its runs ask for warm-ups for ever                            eager: warm_up_for_ever
-//   8  its work goes to another stream                               eager: works_elsewhere
-//   9  it writes to an input that can only be copied                 eager: mutated_input
-//  10  inputs overlap, and it writes to one of them                  eager: overlapping_inputs
-//  11  its recordings failed, and it pauses                          eager: paused
-//      ... or its recording was given up for memory                  eager: given_up
-//  12  it was recorded too often at this place                       eager: rerecord_limit
+//   7  the function asks for warm-ups for ever                       eager: warm_up_for_ever
+//   8  the function works on another stream                          eager: works_elsewhere
+//   9  the function writes to an input that must be copied           eager: mutated_input
+//  10  inputs overlap, and one of them is written to                 eager: overlapping_inputs
+//  11  the variant's recordings failed; it pauses                    eager: paused
+//      ... or a recording was given up for memory                    eager: given_up
+//  12  the variant was recorded too often here                       eager: rerecord_limit
 //  13  other shapes have all the places, and keep them               eager: shape_limit
-//  14  it is not warm, or the path holds warm-ups                    warm up
+//  14  the variant is not warm, or the path is of warm-ups           warm up
 //  15  a recording matches                                           replay
 //  16  the path replays, and nothing of it is held                   begin a new path
 //  17  an input moved, and the options want it to stay               eager: input_moves
 //  18  a recording nearly matches, and one more is one too many      eager: rerecord_limit
-//  19  it is recorded apart, and the call wants to run it            eager: recorded_apart
+//  19  the function is recorded apart, and the call runs it          eager: recorded_apart
 //  20  none of these holds                                           record
 //
 // A call that begins a new path is decided once more, at the root. Warm-ups and recordings make a

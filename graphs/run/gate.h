@@ -67,8 +67,8 @@ class Gate {
     const State state = state_.load(std::memory_order_acquire);
     return (state == State::kCalled || state == State::kChanged) && !is_mine();
   }
-  // Some other thread is in, for whatever. Of two threads that are each in one of two gates, and
-  // then ask this of the other one, one at least is told so.
+  // Whether another thread is in, for whatever. If two threads are each in one of two gates and ask
+  // this of the other gate, at least one of them gets true.
   bool IsOthers() const {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return state_.load(std::memory_order_acquire) != State::kFree && !is_mine();

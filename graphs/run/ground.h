@@ -10,9 +10,9 @@
 //   workspaces               memory of libraries
 //   scopes                   of the caller, around its calls
 //
-// There are two own streams as other trees, on other threads, may have to go on after work on the
-// first at any time, and of a stream that captures nobody can. What is captured is nobody's to wait
-// for.
+// The tree has two streams. Other trees, on other threads, may wait for `side` at any time, so it
+// never captures. Nobody can wait for a stream that captures, so this tree alone knows
+// `capture_stream`.
 //
 // Threads: the tree's caller, where the header of a member does not allow more.
 #ifndef GRAPHTREE_GRAPHS_RUN_GROUND_H_

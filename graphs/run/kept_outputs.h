@@ -57,7 +57,7 @@ class KeptOutputs {
   absl::StatusOr<Tensor> New(const Function& function, const Layout* bytes, Stream& stream);
   // Gives every kept output of the node a place for the next launch; all or none.
   absl::Status Place(Node* node, Stream& stream);
-  // Whether the limit of kept bytes allows the node's, in whatever way a call runs.
+  // Whether the node's kept outputs fit below the limit of kept bytes, in whatever way a call runs.
   bool IsWithinLimit(const Node& node) const;
 
  private:

@@ -8,8 +8,11 @@
 //              or dead
 //   WhyNot     says which of these does not hold, for the counters
 //
-// The matcher changes nothing but Call::brings_storage, and the path's list of outputs, which
-// forgets the dead ones. No heap, no lock.
+// The matcher changes two flags of the call (brings_storage, brings_others), the path's list of
+// outputs, which forgets the dead ones, and notes that make the next answer cheap: the siblings'
+// second hash, pages that are at home, workspaces that were current. The first scan of many
+// siblings allocates, and an input at any address on a page that was never seen takes a lock; no
+// other match does either.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_MATCHER_H_

@@ -5,7 +5,7 @@
 //           taken. "This place" is the node at the path's end
 //   Decide  decide.h
 //   Note    miss_notes.h: what follows for the tree, once it is decided
-//   route   tree_core.cc TakeRoute
+//   route   miss_runner.cc TakeRoute
 //
 // Where a cheap fact decides already (IsSettledEarly), nothing else is looked at: a call of an
 // excluded function asks neither for its inputs' roles nor for recordings.

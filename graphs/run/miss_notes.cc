@@ -1,4 +1,4 @@
-// Follows the table of the header, from top to bottom.
+// Follows the table of the header.
 #include "graphs/run/miss_notes.h"
 
 #include "absl/strings/str_cat.h"

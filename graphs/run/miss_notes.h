@@ -1,16 +1,16 @@
 // What follows for the tree from a decision about a call that was no hit. Nothing of this is done
-// before the call is decided, and the route itself is taken after it (tree_core.cc).
+// before the call is decided, and the route itself is taken after it (miss_runner.cc).
 //
 //   decision by rule (decide.h)     noted
 //   any, the first for the call     the shape: a call of it, a new one, sizes that vary
 //   1 to 3                          nothing else
-//   4 to 19                         the call counts in its step, which may be a long one
+//   4 to 20                         the call counts in its step, which may be a long one
 //   11, paused                      one pause less
-//   9 to 19                         how often shapes were used, if their places were scarce
-//   12 to 19                        a refusal at this place, or what is forgiven after many
-//   14 to 19                        the shape takes its place, maybe another one's
-//   17 to 19                        which inputs moved
-//   18, 19                          against which recording the call was held, and in vain
+//   9 to 20                         how often shapes were used, if their places were scarce
+//   12 to 20                        a refusal at this place, or what is forgiven after many
+//   14 to 20                        the shape takes its place, maybe another one's
+//   17 to 20                        which inputs moved
+//   18, 20                          which recording nearly served the call, and why it did not
 //
 // Of a recording that has to be made again (MissFacts::is_again) only the pause, the refusals and
 // the places are noted: the others were noted with the first decision.
