@@ -5,23 +5,24 @@
 
 namespace graphtree {
 
-// Of a device that is lost no work is awaited.
-absl::Status Estate::AwaitUsers() {
-  while (!users.empty() && device.health().ok()) {
+absl::Status Estate::AwaitWork() {
+  while (!users.empty()) {
     GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Event> event, device.NewEvent({}));
     GRAPHTREE_RETURN_IF_ERROR(users.back()->AwaitOnHost(*event));
     users.pop_back();
   }
-  users.clear();
+  while (!streams.empty()) {
+    GRAPHTREE_RETURN_IF_ERROR(streams.back()->Synchronize());
+    streams.pop_back();
+  }
   return absl::OkStatus();
 }
 
 absl::Status Estate::GiveBack() {
   graphs.clear();
-  GRAPHTREE_RETURN_IF_ERROR(AwaitUsers());
-  for (std::unique_ptr<Stream>& stream : streams) {
-    GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
-  }
+  // A device that is lost runs no more work, also where it is lost in the middle of the wait.
+  if (absl::Status awaited = AwaitWork(); !awaited.ok() && device.health().ok()) return awaited;
+  users.clear();
   streams.clear();
   buffers.clear();
   Memory& memory = device.memory();

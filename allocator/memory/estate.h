@@ -23,7 +23,7 @@ struct Estate : Leftover {
   // The device outlives the estate.
   explicit Estate(Device& owner) : device(owner) {}
   absl::Status GiveBack() override;
-  absl::Status AwaitUsers();
+  absl::Status AwaitWork();
 
   Device& device;
   std::vector<std::shared_ptr<void>> graphs;  // and other objects; no work uses them

@@ -145,6 +145,18 @@ TEST_F(PoolCaptureTest, ClosingWaitsForTheCaptureOfSomebodyElse) {
   EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
 }
 
+// A lost device runs no more work that would have to be awaited.
+TEST_F(PoolCaptureTest, WhatAPoolLeavesBehindIsGivenBackByALostDevice) {
+  EXPECT_THAT(Fill(*other_, *pool_->Allocate(kMiB, *other_), 1), IsOk());
+  Begin();
+  pool_.reset();
+  EXPECT_THAT(other_->Fill(16, 1, 1, 8), IsOk());
+  EXPECT_FALSE(other_->Synchronize().ok());
+  EXPECT_FALSE(device_->health().ok());
+  EXPECT_FALSE(stream_->EndCapture().ok());
+  // TearDown closes the device with nothing left.
+}
+
 TEST_F(PoolCaptureTest, RestoringAndClosingInsideTheScopeIsRefused) {
   const CheckpointId here = *pool_->checkpoints().Take();
   auto scope = *pool_->scopes().Begin();

@@ -20,14 +20,18 @@ class Unawaited : public Leftover {
   Unawaited(Device& device, std::shared_ptr<StreamLife> stream, std::unique_ptr<HostBuffer> buffer)
       : device_(device), stream_(std::move(stream)), buffer_(std::move(buffer)) {}
 
-  // Of a device that is lost no work is awaited.
+  // A device that is lost runs no more work, also where it is lost in the middle of the wait.
   absl::Status GiveBack() override {
-    if (!device_.health().ok()) return absl::OkStatus();
+    const absl::Status awaited = Await();
+    return device_.health().ok() ? awaited : absl::OkStatus();
+  }
+
+ private:
+  absl::Status Await() {
     GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Event> event, device_.NewEvent({}));
     return stream_->AwaitOnHost(*event);
   }
 
- private:
   Device& device_;
   const std::shared_ptr<StreamLife> stream_;
   const std::unique_ptr<HostBuffer> buffer_;
