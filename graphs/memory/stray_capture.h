@@ -7,14 +7,19 @@
 #define GRAPHTREE_GRAPHS_MEMORY_STRAY_CAPTURE_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "device/stream.h"
+#include "device/stream_life.h"
 
 namespace graphtree {
 
-// Ends the capture of a stream that did not capture before the body ran; an error if there was one.
+// Ends the capture of a stream that did not capture before the body ran; an error if there was one,
+// or if the device cannot say so.
 inline absl::Status EndStrayCapture(Stream& stream) {
-  if (!stream.IsCapturing()) return absl::OkStatus();
+  const absl::StatusOr<CaptureInfo> capture = AskCapture(stream);
+  if (capture.ok() && capture->state == CaptureState::kNone) return absl::OkStatus();
   stream.EndCapture().IgnoreError();
+  if (!capture.ok()) return capture.status();
   return absl::FailedPreconditionError(
       "it has begun a capture on its stream and has not ended it: what it launched after that was "
       "captured, and did not run. Work that is to be part of the tree's graph is launched without "

@@ -133,5 +133,38 @@ TEST(CaptureQuestionsTest, AnyMayFailOnceAndTwice) {
   }
 }
 
+// A body leaves a capture open on its stream. Whichever question fails, the capture is ended, and the
+// stream serves the next call.
+TEST(CaptureQuestionsTest, AStrayCaptureEndsAllTheSame) {
+  FaultDevice device(*OpenHostDevice());
+  const std::unique_ptr<Stream> stream = *device.NewStream();
+  std::unique_ptr<Tree> tree = *Tree::Create(device, {});
+  bool strays = false;
+  const Body body = [&strays](Launcher& on, Values&) {
+    if (strays) on.Fail(on.stream().BeginCapture(CaptureMode::kThreadLocal));
+    return Values{};
+  };
+  for (int variant = 0; variant < 4; ++variant) {
+    const uint64_t times = variant % 2 == 0 ? 1 : 3;
+    uint64_t fired = 1;
+    for (uint64_t question = 1; fired > 0; ++question) {
+      const FunctionId function = tree->Register("strays", {.exclude = variant < 2}, body);
+      Values outputs;
+      strays = true;
+      const uint64_t before = device.plan().fired();
+      for (uint64_t i = 0; i < times; ++i) {
+        device.plan().FailCallOf(kQuestion, question + i, ErrorCode::kInvalidValue);
+      }
+      EXPECT_FALSE(tree->Run(function, {}, *stream, &outputs).ok());
+      fired = device.plan().fired() - before;
+      device.plan().Clear();
+      strays = false;
+      tree->BeginStep();
+      ASSERT_THAT(tree->Run(function, {}, *stream, &outputs), IsOk()) << "question " << question;
+    }
+  }
+  tree = nullptr;
+}
+
 }  // namespace
 }  // namespace graphtree
