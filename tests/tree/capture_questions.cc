@@ -133,8 +133,8 @@ TEST(CaptureQuestionsTest, AnyMayFailOnceAndTwice) {
   }
 }
 
-// A body leaves a capture open on its stream. Whichever question fails, the capture is ended, and the
-// stream serves the next call.
+// A body leaves a capture open on its stream. Whichever question fails, the capture is ended, and
+// the stream serves the next call.
 TEST(CaptureQuestionsTest, AStrayCaptureEndsAllTheSame) {
   FaultDevice device(*OpenHostDevice());
   const std::unique_ptr<Stream> stream = *device.NewStream();

@@ -166,6 +166,30 @@ print('done', flush=True)
             done = run(_WORLD + script)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "done\n", ""))
 
+    # The interpreter ends such a thread where it next needs Python, which may be in a callback: by
+    # unwinding it through the library.
+    def test_daemon_threads_end_within_callbacks(self):
+        script = """
+def work():
+    try:
+        own = graphtree.Tree(device)
+        f = own.function(name="f")(lambda on, x: add.body(on, x))
+        mine = own.observe(lambda event: None)
+        while True:
+            own.begin_step()
+            f(x)
+            f = own.function(name="f")(lambda on, x: add.body(on, x))
+    except graphtree.Error:
+        pass
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+import time; time.sleep(0.1)
+print('done', flush=True)
+"""
+        for _ in range(6):
+            done = run(_WORLD + script)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "done\n", ""))
+
     def test_exits_of_every_kind(self):
         for end, code in (("sys.exit(3)", 3), ("raise SystemExit", 0),
                           ("import os; sys.stdout.flush(); os._exit(5)", 5)):
