@@ -1,12 +1,13 @@
 // Writes what a launch declares as an identity, and puts identities at their places.
 #include "graphs/listen/identity_log.h"
 
+#include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "graphs/launcher.h"
 #include "graphs/layout.h"
 #include "graphs/scope.h"
@@ -30,61 +31,61 @@ const char* TraceNameOf(DType type) {
   return "";
 }
 
+// What follows is done for each argument of each op that is captured, so it makes no strings of its
+// own.
+void AppendSizes(absl::Span<const int64_t> sizes, std::string* text) {
+  char digits[24];
+  text->push_back('[');
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i > 0) text->append(", ");
+    text->append(digits, std::to_chars(digits, std::end(digits), sizes[i]).ptr);
+  }
+  text->push_back(']');
+}
+
 void NoteArgument(const Arg& argument, OpIdentity* identity) {
-  const char* separator = identity->input_dims.size() > 1 ? ", " : "";
+  if (identity->input_dims.size() > 1) {
+    identity->input_dims.append(", ");
+    identity->input_types.append(", ");
+  }
   if (argument.tensor() == nullptr) {
-    absl::StrAppend(&identity->input_dims, separator, "[]");
-    absl::StrAppend(&identity->input_types, separator, "\"Scalar\"");
+    identity->input_dims.append("[]");
+    identity->input_types.append("\"Scalar\"");
     return;
   }
   const Layout& layout = argument.tensor()->shape();
-  absl::StrAppend(&identity->input_dims, separator, "[", absl::StrJoin(layout.sizes(), ", "), "]");
-  absl::StrAppend(&identity->input_types, separator, "\"", TraceNameOf(layout.type()), "\"");
+  AppendSizes(layout.sizes(), &identity->input_dims);
+  identity->input_types.append("\"").append(TraceNameOf(layout.type())).append("\"");
   const auto bytes = static_cast<int64_t>(argument.tensor()->raw_bytes().bytes);
   const Access access = argument.access();
   if (access != Access::kWrite) identity->bytes_read += bytes;
   if (access != Access::kRead) identity->bytes_written += bytes;
 }
 
-OpIdentity Unknown() {
-  OpIdentity identity;
-  identity.name = kUnknownOp;
-  return identity;
-}
-
-OpIdentity OwnOp(const char* name, OpKind kind) {
-  OpIdentity identity;
-  identity.kind = kind;
-  identity.name = name;
-  identity.backend = "graphtree";
-  return identity;
-}
-
 }  // namespace
 
-OpIdentity IdentityOf(const OpLaunch& op, absl::string_view scopes) {
-  OpIdentity identity;
-  identity.kind = op.kind;
-  identity.name = std::string(op.name);
-  identity.scope = JoinedScopes(op.scope, scopes);
-  if (op.shape != nullptr) identity.shape = *op.shape;
+void Identify(const OpLaunch& op, absl::string_view scopes, OpIdentity* identity) {
+  *identity = {};
+  identity->kind = op.kind;
+  identity->name.assign(op.name.data(), op.name.size());
+  if (!op.scope.empty() || !scopes.empty()) identity->scope = JoinedScopes(op.scope, scopes);
+  if (op.shape != nullptr) identity->shape = *op.shape;
   if (op.kernel != nullptr) {
     const KernelOrigin& origin = op.kernel->origin();
     const bool is_own = op.kernel->owner() == KernelOwner::kLibrary;
-    if (is_own) identity.name = absl::StrCat("graphtree: ", op.name);
-    identity.backend = is_own ? "graphtree" : op.kernel->backend();
-    identity.file = origin.file;
-    identity.hash = origin.hash;
-    identity.arguments = origin.arguments;
+    if (is_own) identity->name.insert(0, "graphtree: ");
+    identity->backend = is_own ? "graphtree" : op.kernel->backend();
+    identity->file = origin.file;
+    identity->hash = origin.hash;
+    identity->arguments = origin.arguments;
   }
-  identity.bytes_read = 0;
-  identity.bytes_written = 0;
-  identity.input_dims = "[";
-  identity.input_types = "[";
-  for (const Arg& argument : op.arguments) NoteArgument(argument, &identity);
-  identity.input_dims += "]";
-  identity.input_types += "]";
-  return identity;
+  identity->bytes_read = 0;
+  identity->bytes_written = 0;
+  identity->input_dims = "[";
+  identity->input_types = "[";
+  for (const Arg& argument : op.arguments) NoteArgument(argument, identity);
+  identity->input_dims.push_back(']');
+  identity->input_types.push_back(']');
 }
 
 void IdentityLog::BeginSection(size_t ingest) {
@@ -94,13 +95,15 @@ void IdentityLog::BeginSection(size_t ingest) {
   is_wrong_ = false;
 }
 
-void IdentityLog::Add(OpIdentity identity, std::optional<size_t> place) {
+void IdentityLog::Add(OpIdentity&& identity, std::optional<size_t> place) {
   if (place == kNotKnown) return;
   if (place.has_value()) {
     is_wrong_ |= *place < next_;
     next_ = *place;
   }
-  ops_.push_back({next_++, std::move(identity)});
+  if (ops_.empty()) ops_.reserve(kUsualOps);
+  ops_.push_back(std::move(identity));
+  ops_.back().op = static_cast<OpId>(next_++);
 }
 
 std::shared_ptr<const GraphIdentity> IdentityLog::EndSection(size_t op_count, size_t egress,
@@ -108,22 +111,36 @@ std::shared_ptr<const GraphIdentity> IdentityLog::EndSection(size_t op_count, si
                                                              GraphIdentity is) {
   const size_t told = next_ + egress;
   const bool fits = !is_wrong_ && (may_have_others ? told <= op_count : told == op_count);
+  if (!fits) ops_.clear();
   is.op_count = op_count;
-  is.ops.assign(op_count, Unknown());
-  for (size_t i = 0; i < ingest_ && i < op_count; ++i) {
-    is.ops[i] = OwnOp("graphtree: copy inputs", OpKind::kKernel);
+  if (ops_.size() == op_count) {  // each at its place, as all were told
+    is.ops = std::exchange(ops_, {});
+    return std::make_shared<const GraphIdentity>(std::move(is));
   }
-  for (size_t i = 0; i < egress && i < op_count; ++i) {
-    is.ops[op_count - 1 - i] = OwnOp("graphtree: copy kept outputs", OpKind::kKernel);
+  is.ops.reserve(op_count);
+  const auto fill_up_to = [&](size_t place) {
+    while (is.ops.size() < place) is.ops.push_back(NotTold(is.ops.size(), op_count, egress));
+  };
+  for (OpIdentity& op : ops_) {
+    fill_up_to(op.op);
+    is.ops.push_back(std::move(op));
   }
-  for (Placed& op : ops_) {
-    if (fits) is.ops[op.place] = std::move(op.identity);
-  }
-  for (size_t i = 0; i < op_count; ++i) {
-    is.ops[i].op = static_cast<OpId>(i);
-    is.is_complete &= is.ops[i].is_known();
-  }
+  fill_up_to(op_count);
+  for (const OpIdentity& op : is.ops) is.is_complete &= op.is_known();
   return std::make_shared<const GraphIdentity>(std::move(is));
+}
+
+// The op at a place for which no identity was added.
+OpIdentity IdentityLog::NotTold(size_t place, size_t op_count, size_t egress) const {
+  OpIdentity identity;
+  identity.op = static_cast<OpId>(place);
+  identity.name = kUnknownOp;
+  const bool is_egress = place + egress >= op_count;
+  if (!is_egress && place >= ingest_) return identity;
+  identity.name = is_egress ? "graphtree: copy kept outputs" : "graphtree: copy inputs";
+  identity.kind = OpKind::kKernel;
+  identity.backend = "graphtree";
+  return identity;
 }
 
 }  // namespace graphtree

@@ -26,8 +26,8 @@
 
 namespace graphtree {
 
-// What the op is. `scopes` are those around the launcher's own.
-OpIdentity IdentityOf(const OpLaunch& op, absl::string_view scopes);
+// Writes what the op is. `scopes` are those around the launcher's own.
+void Identify(const OpLaunch& op, absl::string_view scopes, OpIdentity* identity);
 
 class IdentityLog {
  public:
@@ -37,7 +37,7 @@ class IdentityLog {
   void BeginSection(size_t ingest);
   // The launcher has captured an op. `place` is what was captured before it: kNotKnown if nobody
   // can say, nothing if it follows the op before.
-  void Add(OpIdentity identity, std::optional<size_t> place);
+  void Add(OpIdentity&& identity, std::optional<size_t> place);
   // The section's graph has so many ops, of which the library has captured the last `egress`, that
   // take outputs out. `may_have_others`: somebody else may have captured some. `is` says what the
   // graph is for, and gets its ops.
@@ -45,12 +45,11 @@ class IdentityLog {
                                                   bool may_have_others, GraphIdentity is);
 
  private:
-  struct Placed {
-    size_t place = 0;
-    OpIdentity identity;
-  };
+  static constexpr size_t kUsualOps = 128;  // to make room for at once
 
-  std::vector<Placed> ops_;
+  OpIdentity NotTold(size_t place, size_t op_count, size_t egress) const;
+
+  std::vector<OpIdentity> ops_;  // by their places in the graph
   size_t ingest_ = 0;
   size_t next_ = 0;        // place of the op that is captured next, if nobody else captures one
   bool is_wrong_ = false;  // the stream says that there are fewer ops than were counted

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "device/kernel.h"
 #include "graphs/launcher.h"
 #include "graphs/layout.h"
@@ -14,6 +15,14 @@
 
 namespace graphtree {
 namespace {
+
+OpIdentity IdentityOf(const OpLaunch& op, absl::string_view scopes) {
+  OpIdentity identity;
+  identity.name = "of another op";
+  identity.bytes_read = 7;
+  Identify(op, scopes, &identity);
+  return identity;
+}
 
 OpIdentity Named(std::string name) {
   OpIdentity identity;

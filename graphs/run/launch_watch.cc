@@ -35,7 +35,7 @@ void LaunchWatch::Tell(const OpLaunch& op, bool begins, bool ok) {
 }
 
 absl::Status LaunchWatch::Before(const OpLaunch& op) {
-  identity_ = IdentityOf(op, scopes_.text());
+  Identify(op, scopes_.text(), &identity_);
   captured_before_.reset();
   if (log_ != nullptr && op.may_follow_others) {
     const absl::StatusOr<size_t> count = op.stream->CapturedOpCount();
