@@ -3,6 +3,11 @@
 nvcc turns each .cu file into one object that holds machine code for sm_90 and
 PTX for everything from compute capability 8.0 on. Without a toolkit the target
 still exists and is empty, so that nothing else in the build has to ask.
+
+Two builds in two folders give the same bytes. nvcc names an anonymous namespace
+after where the build lies, so kernels lie in namespaces that have names; and its
+temporary files, one of which the object names, are kept under names of their
+own until they are thrown away.
 """
 
 load("@cuda//:toolkit.bzl", "CUDA_FOUND", "CUDA_ROOT")
@@ -27,8 +32,10 @@ def cuda_library(name, srcs, hdrs = [], deps = [], includes_from = [], visibilit
                 name = object_name,
                 srcs = [src] + hdrs + includes_from,
                 outs = [object_name + ".o"],
-                cmd = CUDA_ROOT + "/bin/nvcc -ccbin g++ -std=c++20 -O3 -I" + _root() +
-                      " -Xcompiler -fPIC " + _TARGETS + " -c $(location " + src + ") -o $@",
+                cmd = "rm -rf $@.kept; mkdir $@.kept; " + CUDA_ROOT +
+                      "/bin/nvcc -ccbin g++ -std=c++20 -O3 -I" + _root() +
+                      " --keep --keep-dir $@.kept -Xcompiler -fPIC " + _TARGETS +
+                      " -c $(location " + src + ") -o $@; code=$$?; rm -r $@.kept; exit $$code",
                 message = "nvcc",
             )
             objects.append(":" + object_name)

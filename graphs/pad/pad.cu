@@ -5,7 +5,7 @@
 #include "graphs/pad/pad_table.h"
 
 namespace graphtree {
-namespace {
+namespace pad {
 
 // __grid_constant__: the table is read where the launch put it, not copied into each thread.
 __global__ void __launch_bounds__(pad::kThreads)
@@ -19,12 +19,12 @@ __global__ void __launch_bounds__(pad::kThreads)
                  blockIdx.x, threadIdx.x, blockDim.x);
 }
 
-}  // namespace
+}  // namespace pad
 
 PadSymbols LinkedPadKernels() {
   PadSymbols symbols;
-  symbols.in_place = reinterpret_cast<const void*>(&PadInPlace);
-  symbols.copy = reinterpret_cast<const void*>(&PadCopy);
+  symbols.in_place = reinterpret_cast<const void*>(&pad::PadInPlace);
+  symbols.copy = reinterpret_cast<const void*>(&pad::PadCopy);
   return symbols;
 }
 

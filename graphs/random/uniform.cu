@@ -6,7 +6,7 @@
 #include "graphs/random/uniform_symbol.h"
 
 namespace graphtree {
-namespace {
+namespace uniform {
 
 __global__ void Uniform(float* out, uint32_t count, RandomState state) {
   const RandomStart start = Resolve(state);
@@ -16,8 +16,8 @@ __global__ void Uniform(float* out, uint32_t count, RandomState state) {
   }
 }
 
-}  // namespace
+}  // namespace uniform
 
-const void* LinkedUniformKernel() { return reinterpret_cast<const void*>(&Uniform); }
+const void* LinkedUniformKernel() { return reinterpret_cast<const void*>(&uniform::Uniform); }
 
 }  // namespace graphtree

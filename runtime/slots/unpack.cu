@@ -6,7 +6,7 @@
 #include "runtime/slots/unpack_table.h"
 
 namespace graphtree {
-namespace {
+namespace unpack {
 
 // Called by one thread of each block of the launch, after all of its threads have read the cursor.
 // True for the last block: nobody reads the cursor any more. The count begins anew by itself.
@@ -33,13 +33,13 @@ __global__ void __launch_bounds__(unpack::kLaunchThreads)
   }
 }
 
-}  // namespace
+}  // namespace unpack
 
 UnpackSymbols LinkedUnpackKernels() {
   UnpackSymbols symbols;
-  symbols.small_table = reinterpret_cast<const void*>(&Unpack<kSmallUnpackSlots>);
-  symbols.middle_table = reinterpret_cast<const void*>(&Unpack<kMiddleUnpackSlots>);
-  symbols.large_table = reinterpret_cast<const void*>(&Unpack<kLargeUnpackSlots>);
+  symbols.small_table = reinterpret_cast<const void*>(&unpack::Unpack<kSmallUnpackSlots>);
+  symbols.middle_table = reinterpret_cast<const void*>(&unpack::Unpack<kMiddleUnpackSlots>);
+  symbols.large_table = reinterpret_cast<const void*>(&unpack::Unpack<kLargeUnpackSlots>);
   return symbols;
 }
 

@@ -21,6 +21,10 @@ def _tests(file):
     return file.is_cpp and file.is_check
 
 
+def _kernels(file):
+    return _library_or_tool(file) and file.path.endswith(".cu")
+
+
 # Where exceptions of other people's code end, and the test of it; and those of allocations.
 _WITH_EXCEPTIONS = ("device/base/guarded_call.cc", "device/base/guarded_call_test.cc",
                     "runtime/c/cpp_throws_test.cc",
@@ -60,6 +64,8 @@ _BANNED = [
     ("number-text", _everywhere, r"\bstd::sto(i|l|ll|ul|ull|f|d|ld)\(|(?<![\w.>])ato[ifl]l?\(",
      "absl::SimpleAtoi and its kin, which say when it is no number"),
     ("build-time", _everywhere, r"\b__(DATE|TIME|TIMESTAMP)__\b", "builds must be repeatable"),
+    ("kernel-namespace", _kernels, r"\bnamespace\s*\{",
+     "a namespace with a name: nvcc names it after the folder of the build"),
     ("delete", _everywhere, r"(?<!=)\s\bdelete\b(?!\s*[;,)])(?!d)|\bdelete\s*\[\]",
      "std::unique_ptr"),
     ("new", _library_or_tool, r"(?<![\w.])new\s+[A-Za-z_:]", "std::make_unique"),

@@ -220,7 +220,7 @@ class CallTest(unittest.TestCase):
                 self.assertEqual(_findings("device/a.cc", _HEAD + line + "\n"), [], line)
 
     def test_every_rule_has_a_case(self):
-        covered = {rule for rule, _, _ in self.CASES} | {"sleep"}
+        covered = {rule for rule, _, _ in self.CASES} | {"sleep", "kernel-namespace"}
         self.assertEqual({entry[0] for entry in rules_calls._BANNED} - covered, set())
 
     def test_sleep_is_for_tests_alone(self):
@@ -230,6 +230,14 @@ class CallTest(unittest.TestCase):
         self.assertEqual(_findings("device/a.cc", line), [])
         loop = _HEAD + "  while (!done) {\n    std::this_thread::sleep_for(x);\n  }\n"
         self.assertEqual(_findings("tests/a.cc", loop), [])
+
+    def test_kernels_have_names_that_no_build_changes(self):
+        line = _HEAD + "namespace {\n"
+        self.assertEqual(_findings("graphs/a.cu", line), ["kernel-namespace:2"])
+        self.assertEqual(_findings("tools/a.cu", line), ["kernel-namespace:2"])
+        self.assertEqual(_findings("tests/a.cu", line), [])
+        self.assertEqual(_findings("graphs/a.cc", line), [])
+        self.assertEqual(_findings("graphs/a.cu", _HEAD + "namespace pad {\n"), [])
 
     def test_tools_and_tests_may_speak_and_leave(self):
         text = _HEAD + '  std::cout << std::getenv("HOME");\n  std::exit(1);\n'

@@ -5,7 +5,7 @@
 #include "graphs/inputs/ingest/ingest_table.h"
 
 namespace graphtree {
-namespace {
+namespace ingest {
 
 // __grid_constant__: the table is read where the launch put it, not copied into each thread.
 template <uint32_t kWords>
@@ -14,13 +14,13 @@ __global__ void __launch_bounds__(ingest::kThreads)
   ingest::IngestThread(table.words, blockIdx.x, threadIdx.x, blockDim.x);
 }
 
-}  // namespace
+}  // namespace ingest
 
 IngestSymbols LinkedIngestKernels() {
   IngestSymbols symbols;
-  symbols.small_table = reinterpret_cast<const void*>(&Ingest<kSmallTableWords>);
-  symbols.middle_table = reinterpret_cast<const void*>(&Ingest<kMiddleTableWords>);
-  symbols.large_table = reinterpret_cast<const void*>(&Ingest<kLargeTableWords>);
+  symbols.small_table = reinterpret_cast<const void*>(&ingest::Ingest<kSmallTableWords>);
+  symbols.middle_table = reinterpret_cast<const void*>(&ingest::Ingest<kMiddleTableWords>);
+  symbols.large_table = reinterpret_cast<const void*>(&ingest::Ingest<kLargeTableWords>);
   return symbols;
 }
 

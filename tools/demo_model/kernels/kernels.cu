@@ -7,7 +7,7 @@
 #include "tools/demo_model/kernels/symbols.h"
 
 namespace graphtree::demo {
-namespace {
+namespace kernels {
 
 constexpr uint32_t kWholeWarp = 0xffffffffu;
 
@@ -196,21 +196,21 @@ __global__ void Sample(int* tokens, const float* logits, const float* temperatur
   PickLargest(tokens + r, best, at);
 }
 
-}  // namespace
+}  // namespace kernels
 
 ModelSymbols LinkedModelKernels() {
   ModelSymbols symbols;
-  symbols.prepare = reinterpret_cast<const void*>(&Prepare);
-  symbols.embed = reinterpret_cast<const void*>(&Embed);
-  symbols.norm = reinterpret_cast<const void*>(&Norm);
-  symbols.matmul = reinterpret_cast<const void*>(&Matmul);
-  symbols.rope = reinterpret_cast<const void*>(&Rope);
-  symbols.append = reinterpret_cast<const void*>(&Append);
-  symbols.attend = reinterpret_cast<const void*>(&Attend);
-  symbols.add = reinterpret_cast<const void*>(&Add);
-  symbols.gate = reinterpret_cast<const void*>(&Gate);
-  symbols.gather = reinterpret_cast<const void*>(&Gather);
-  symbols.sample = reinterpret_cast<const void*>(&Sample);
+  symbols.prepare = reinterpret_cast<const void*>(&kernels::Prepare);
+  symbols.embed = reinterpret_cast<const void*>(&kernels::Embed);
+  symbols.norm = reinterpret_cast<const void*>(&kernels::Norm);
+  symbols.matmul = reinterpret_cast<const void*>(&kernels::Matmul);
+  symbols.rope = reinterpret_cast<const void*>(&kernels::Rope);
+  symbols.append = reinterpret_cast<const void*>(&kernels::Append);
+  symbols.attend = reinterpret_cast<const void*>(&kernels::Attend);
+  symbols.add = reinterpret_cast<const void*>(&kernels::Add);
+  symbols.gate = reinterpret_cast<const void*>(&kernels::Gate);
+  symbols.gather = reinterpret_cast<const void*>(&kernels::Gather);
+  symbols.sample = reinterpret_cast<const void*>(&kernels::Sample);
   return symbols;
 }
 
