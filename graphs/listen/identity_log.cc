@@ -118,29 +118,27 @@ std::shared_ptr<const GraphIdentity> IdentityLog::EndSection(size_t op_count, si
     return std::make_shared<const GraphIdentity>(std::move(is));
   }
   is.ops.reserve(op_count);
-  const auto fill_up_to = [&](size_t place) {
-    while (is.ops.size() < place) is.ops.push_back(NotTold(is.ops.size(), op_count, egress));
-  };
-  for (OpIdentity& op : ops_) {
-    fill_up_to(op.op);
-    is.ops.push_back(std::move(op));
+  auto told_op = ops_.begin();
+  for (size_t place = 0; place < op_count; ++place) {
+    if (told_op != ops_.end() && told_op->op == place) {
+      is.ops.push_back(std::move(*told_op++));
+    } else {
+      NameNotTold(place, op_count, egress, &is.ops.emplace_back());
+    }
+    is.is_complete &= is.ops.back().is_known();
   }
-  fill_up_to(op_count);
-  for (const OpIdentity& op : is.ops) is.is_complete &= op.is_known();
   return std::make_shared<const GraphIdentity>(std::move(is));
 }
 
-// The op at a place for which no identity was added.
-OpIdentity IdentityLog::NotTold(size_t place, size_t op_count, size_t egress) const {
-  OpIdentity identity;
-  identity.op = static_cast<OpId>(place);
-  identity.name = kUnknownOp;
+void IdentityLog::NameNotTold(size_t place, size_t op_count, size_t egress,
+                              OpIdentity* identity) const {
+  identity->op = static_cast<OpId>(place);
+  identity->name = kUnknownOp;
   const bool is_egress = place + egress >= op_count;
-  if (!is_egress && place >= ingest_) return identity;
-  identity.name = is_egress ? "graphtree: copy kept outputs" : "graphtree: copy inputs";
-  identity.kind = OpKind::kKernel;
-  identity.backend = "graphtree";
-  return identity;
+  if (!is_egress && place >= ingest_) return;
+  identity->name = is_egress ? "graphtree: copy kept outputs" : "graphtree: copy inputs";
+  identity->kind = OpKind::kKernel;
+  identity->backend = "graphtree";
 }
 
 }  // namespace graphtree

@@ -47,7 +47,8 @@ class IdentityLog {
  private:
   static constexpr size_t kUsualOps = 128;  // to make room for at once
 
-  OpIdentity NotTold(size_t place, size_t op_count, size_t egress) const;
+  // Says what the op is at a place for which no identity was added.
+  void NameNotTold(size_t place, size_t op_count, size_t egress, OpIdentity* identity) const;
 
   std::vector<OpIdentity> ops_;  // by their places in the graph
   size_t ingest_ = 0;
