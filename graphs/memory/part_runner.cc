@@ -4,6 +4,26 @@
 #include <cstddef>
 
 namespace graphtree {
+namespace {
+
+void LendStorages(absl::Span<const Value> others, std::vector<Tensor>* tensors) {
+  for (const Value& other : others) {
+    Storage* const storage = other.storage();
+    for (Tensor& tensor : *tensors) {
+      if (!storage->range().Contains(tensor.raw_bytes())) continue;
+      tensor = Tensor::Over(storage, tensor.layout(), tensor.word());
+    }
+  }
+}
+
+void TakeStoragesBack(std::vector<Tensor>* tensors) {
+  for (Tensor& tensor : *tensors) {
+    if (tensor.storage() == nullptr) continue;
+    tensor = Tensor::Foreign(tensor.word(), tensor.layout());
+  }
+}
+
+}  // namespace
 
 PartRunner::PartRunner(Stream& stream, StepAllocator allocator, Workspaces* workspaces,
                        RandomSource* random, SaveWrite save)
@@ -14,10 +34,12 @@ PartRunner::PartRunner(Stream& stream, StepAllocator allocator, Workspaces* work
   parts_.SetWorkspaces(workspaces);
 }
 
-absl::Status PartRunner::Run(const BreakRequest& part) {
-  running_ = &part;
-  absl::Status status = parts_.Run(part);
+absl::Status PartRunner::Run(BreakRequest* part, absl::Span<const Value> others) {
+  LendStorages(others, &part->tensors);
+  running_ = part;
+  absl::Status status = parts_.Run(*part);
   running_ = nullptr;
+  TakeStoragesBack(&part->tensors);
   allocator_.TellOwners(stream_);
   return status;
 }

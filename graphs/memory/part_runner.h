@@ -12,6 +12,10 @@
 // copy is what the part was given, the write would end with the copy. So `save` is told of writes
 // that the break does not tell.
 //
+// A part's tensors are addresses, as they are elsewhere in each run. Those of another tree have
+// that tree's storage while the part runs: the part may end that tree's step, and a use after that
+// is an error there as in the body.
+//
 // Where the body was given copies of inputs, a part's accesses are judged before they are launched
 // (inputs/clone_watch.h): one that may not be fails the part.
 //
@@ -28,6 +32,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "device/address.h"
 #include "device/stream.h"
 #include "graphs/body/op_watch.h"
@@ -37,6 +42,7 @@
 #include "graphs/memory/step_memory.h"
 #include "graphs/part_launcher.h"
 #include "graphs/random/random_source.h"
+#include "graphs/tensor.h"
 #include "graphs/workspaces.h"
 
 namespace graphtree {
@@ -64,7 +70,8 @@ class PartRunner : private AccessObserver {
   void set_judge(Judge judge) { judge_ = std::move(judge); }
   // May be null; for all parts from here on.
   void SetWatch(OpWatch* watch) { parts_.SetWatch(watch); }
-  absl::Status Run(const BreakRequest& part);
+  // Tensors of the part that lie in one of `others`, which other trees own, are lent its storage.
+  absl::Status Run(BreakRequest* part, absl::Span<const Value> others);
   // What the parts asked for since the last TakeRequests.
   BodyRequests TakeRequests() { return parts_.TakeRequests(); }
 

@@ -232,6 +232,8 @@ class StepAllocator : public BodyAllocator {
   absl::Status Pin(const Tensor& tensor) override;
   // Tells other trees that work on the stream, all work of a run or part, uses what HoldUsed holds.
   void TellOwners(Stream& stream) const { memory_->TellOwners(held_, stream); }
+  // The tensors that HoldUsed holds: those of other trees.
+  const Values& held() const { return held_; }
   bool spilled() const { return !spilled_.empty(); }
   // Whether all of these bytes came from here, in the region or outside. They may be free again.
   bool HasMade(AddressRange range) const;

@@ -10,6 +10,7 @@
 #include "device/error.h"
 #include "graphs/memory/stray_capture.h"
 #include "graphs/run/all_work.h"
+#include "graphs/run/ended_inputs.h"
 #include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"
 #include "graphs/run/recorded_inputs.h"
@@ -380,8 +381,9 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   for (const AddressRange range : allocator_.Used())
     needs_.ground.memory->pool().watchers().Shield(range);
   ++needs_.journal.stats().eager_parts;
-  absl::Status ran = needs_.journal.Told(Phase::kPart, call_.function,
-                                         [&] { return parts_.Run(request); });
+  absl::Status ran = needs_.journal.Told(Phase::kPart, call_.function, [&] {
+    return parts_.Run(&request, InputsOfOthers(*needs_.ground.memory, originals_));
+  });
   ran.Update(Located(EndStrayCapture(call_.stream),
                      absl::StrCat("the part of break '", request.why, "'")));
   needs_.ground.memory->TellOwners(listeners_->holds().held(), call_.stream);
@@ -407,6 +409,10 @@ absl::Status BodyCapture::ContinueOnCallers() {
 absl::Status BodyCapture::LaunchEndedSection() {
   Node* node = draft_.node.get();
   Section* section = &node->last();
+  if (!node->cuts.empty()) {
+    GRAPHTREE_RETURN_IF_ERROR(CheckEnded(*needs_.ground.memory, call_.function, originals_,
+                                         section->graph.get()));
+  }
   // The parts before and after it work on the stream all the same.
   if (section->executable == nullptr) return needs_.ground.NoteWorkOn(call_.stream);
   return needs_.launcher.LaunchFresh(*node, section_number(), section, originals_, &taken_,

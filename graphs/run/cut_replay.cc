@@ -6,6 +6,7 @@
 #include "allocator/memory/joined_ranges.h"
 #include "device/base/status_macros.h"
 #include "graphs/memory/stray_capture.h"
+#include "graphs/run/ended_inputs.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"
@@ -66,6 +67,10 @@ absl::Status CutReplay::UndoEffects() {
 }
 
 absl::Status CutReplay::LaunchSection(size_t number, Section* section) {
+  if (number > 0 && call_.brings_others) {
+    GRAPHTREE_RETURN_IF_ERROR(
+        CheckEnded(*ground_.memory, call_.function, call_.inputs, section->graph.get()));
+  }
   // The parts before and after it work on the stream all the same.
   if (section->executable == nullptr) return ground_.NoteWorkOn(call_.stream);
   return launcher_.Launch(*node_, number, section, call_.inputs, &taken_, call_.stream);
@@ -81,7 +86,10 @@ absl::Status CutReplay::RunPart(Cut* cut) {
   if (ground_.tells_device) ReviveFor(tensors);
   ++parts_run_;
   const RemadeNow remade(node_->remade_by);
-  return journal_.Told(Phase::kPart, call_.function, [&] { return parts_.Run(cut->part); });
+  Values others;
+  if (call_.brings_others) others = InputsOfOthers(*ground_.memory, call_.inputs);
+  return journal_.Told(Phase::kPart, call_.function,
+                       [&] { return parts_.Run(&cut->part, others); });
 }
 
 bool CutReplay::IsRecordings(AddressRange range) const {

@@ -186,7 +186,7 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   const auto refuse = [&on](absl::Status why) { on.Fail(std::move(why)); };
   if (check != nullptr) check->set_refuse(refuse);
   if (watch.has_value()) watch->set_refuse(refuse);
-  PartsInPlace parts(needs_.ground, needs_.journal, call, stream, traces, &log, &on);
+  PartsInPlace parts(needs_.ground, needs_.journal, call, stream, allocator, traces, &log, &on);
   if (watch.has_value()) parts.SetWatch(&*watch);
   parts.SetCheck(check.get());
   on.means().cutter = &parts;

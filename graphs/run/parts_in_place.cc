@@ -12,12 +12,14 @@
 namespace graphtree {
 
 PartsInPlace::PartsInPlace(Ground& ground, CallJournal& journal, const Call& call, Stream& stream,
-                           EagerTraces* traces, AccessLog* log, Launcher* body)
+                           const StepAllocator& memory, EagerTraces* traces, AccessLog* log,
+                           Launcher* body)
     : ground_(ground),
       journal_(journal),
       function_(call.function),
       caller_(call.stream),
       stream_(stream),
+      memory_(memory),
       traces_(traces),
       log_(log),
       body_(body),
@@ -49,7 +51,7 @@ absl::Status PartsInPlace::Cut(BreakRequest request) {
   traces_->random().EndSection();
   GRAPHTREE_RETURN_IF_ERROR(ground_.ContinueOn(caller_));
   absl::Status status =
-      journal_.Told(Phase::kPart, function_, [&] { return parts_.Run(request); });
+      journal_.Told(Phase::kPart, function_, [&] { return parts_.Run(&request, memory_.held()); });
   if (const absl::Status stray = EndStrayCapture(caller_); !stray.ok()) {
     status.Update(Located(stray, absl::StrCat("the part of break '", request.why, "'")));
   }

@@ -20,6 +20,7 @@
 #include "graphs/launcher.h"
 #include "graphs/memory/eager_traces.h"
 #include "graphs/memory/part_runner.h"
+#include "graphs/memory/step_memory.h"
 #include "graphs/run/call.h"
 #include "graphs/run/call_journal.h"
 #include "graphs/run/ground.h"
@@ -29,9 +30,9 @@ namespace graphtree {
 
 class PartsInPlace : public Cutter {
  public:
-  // All outlive this object. `stream` is the body's; `log` has the body's accesses.
+  // All outlive this object. `stream` and `memory` are the body's; `log` has the body's accesses.
   PartsInPlace(Ground& ground, CallJournal& journal, const Call& call, Stream& stream,
-               EagerTraces* traces, AccessLog* log, Launcher* body);
+               const StepAllocator& memory, EagerTraces* traces, AccessLog* log, Launcher* body);
   // The body was given copies of inputs; may be null.
   void SetWatch(CloneWatch* watch);
   // Checked mode compares the inputs around the run; may be null.
@@ -46,6 +47,7 @@ class PartsInPlace : public Cutter {
   const Function& function_;
   Stream& caller_;
   Stream& stream_;
+  const StepAllocator& memory_;
   EagerTraces* const traces_;
   AccessLog* const log_;
   Launcher* const body_;
