@@ -183,7 +183,7 @@ absl::StatusOr<Block> ForeignMemory::NewBlock(uint64_t bytes, Stream& stream) {
 absl::StatusOr<Address> ForeignMemory::Take(uint64_t bytes, Stream& stream) {
   if (has_stopped_) {
     return absl::FailedPreconditionError(
-        absl::StrCat("foreign code asks for ", bytes, " bytes of a tree that is closed"));
+        absl::StrCat("foreign code asks for ", bytes, " bytes of a tree that is closed or lost"));
   }
   GRAPHTREE_RETURN_IF_ERROR(MayUsePool());
   for (Address address : open_) {

@@ -208,8 +208,12 @@ absl::Status Recorder::RollBackAttempt(CheckpointId before, Attempt* attempt, Ca
   if (!rolled_back.ok()) {
     return entrance_.Lose(call.function, "its recording could not be rolled back", rolled_back);
   }
-  GRAPHTREE_RETURN_IF_ERROR(taken_back);
-  return retaken;
+  // Foreign code goes on writing to memory that is free in the books: nobody may get it.
+  if (!retaken.ok()) {
+    foreign.StopGiving();
+    return entrance_.Lose(call.function, "foreign code has lost its memory", retaken);
+  }
+  return taken_back;
 }
 
 // Puts the books back to `before`. Tries several times: a failure may pass, as when another thread

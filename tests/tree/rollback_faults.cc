@@ -21,6 +21,7 @@ namespace {
 using absl::StatusCode;
 
 constexpr int64_t kMuch = 64 << 20;
+constexpr uint8_t kBytes[8] = {};
 
 class RollbackFaultTest : public testing::Test {
  protected:
@@ -129,6 +130,39 @@ TEST_F(RollbackFaultTest, AForeignBlockIsTakenAgainThoughOneWaitFails) {
     EXPECT_THAT(foreign.Free(held, *stream_), IsOk());
   }
   EXPECT_GE(device_->plan().fired(), 1u);
+}
+
+// Where nothing helps foreign code goes on writing to memory that is free in the books. Nobody gets
+// it then: the tree is lost.
+TEST_F(RollbackFaultTest, ATreeWhoseForeignCodeHasLostItsMemoryIsLost) {
+  const Tensor input = Tensor::Foreign(AddressOf(kBytes), Layout::Of(DType::kU8, {8}));
+  for (const char* call : {"Stream.Wait", "Stream.Record", "Device.NewEvent"}) {
+    SCOPED_TRACE(call);
+    tree_ = *Tree::Create(*device_, {});
+    ForeignAllocator& foreign = tree_->foreign_allocator();
+    Address held = 0;
+    is_warm_ = false;
+    const FunctionId function = tree_->Register("holds", {}, [&](Launcher& on, Values& inputs) {
+      const Tensor out = on.Empty(inputs[0].layout());
+      if (!on.ok()) return Values{};
+      on.Copy(out, Tensor::From(inputs[0]));
+      if (is_warm_ && held == 0) held = foreign.Allocate(1280, on.stream()).value();
+      return Values{out};
+    });
+    Values inputs = {input};
+    ASSERT_THAT(Run(function, &inputs), IsOk());
+    is_warm_ = true;
+    tree_->BeginStep();
+    device_->plan().FailEveryCallOf(call, ErrorCode::kNotSupported);
+    EXPECT_THAT(Run(function, &inputs),
+                FailsWith(StatusCode::kUnimplemented, "cannot be taken again"));
+    device_->plan().Clear();
+    tree_->BeginStep();
+    EXPECT_THAT(Run(function, &inputs),
+                FailsWith(StatusCode::kUnimplemented, "foreign code has lost its memory"));
+    EXPECT_FALSE(foreign.Allocate(1280, *stream_).ok());
+    EXPECT_THAT(foreign.Free(held, *stream_), IsOk());
+  }
 }
 
 // Somebody looks at the pool without Tree::Inspect just when it is to go back.
