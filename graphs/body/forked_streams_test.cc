@@ -1,6 +1,7 @@
 // Streams that a body forks off its own: what comes after what, also when calls of the device fail.
 #include "graphs/body/forked_streams.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,7 +48,7 @@ class ForkedStreamsTest : public testing::Test {
   // Work that takes a while, so that nothing comes after it by chance.
   void Put(Stream& stream, char name) {
     EXPECT_THAT(stream.CallHost([this, name] {
-      for (int i = 0; i < 10000; ++i) sum_ = sum_ + i;
+      for (uint32_t i = 0; i < 10000; ++i) sum_ = sum_ + i;
       done_ += name;
     }), IsOk());
   }
@@ -56,7 +57,7 @@ class ForkedStreamsTest : public testing::Test {
   std::unique_ptr<Stream> own_, side_;
   Allocator allocator_;
   std::string done_;  // by ops that come one after the other, or the test has failed
-  volatile int sum_ = 0;
+  volatile uint32_t sum_ = 0;
 };
 
 TEST_F(ForkedStreamsTest, ASideComesAfterTheForkAndBeforeTheJoin) {
