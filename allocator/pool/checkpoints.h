@@ -37,9 +37,9 @@ class Checkpoints {
 
   // For the pool's callers.
   absl::StatusOr<CheckpointId> Take();
-  // Refused while a scope is open, and while a capture uses a block that would be freed or brought
-  // back. A block that comes back has the bytes that were written there last, also
-  // after Park(kToHost); after Park(kDrop) they are anything.
+  // Refused while a scope is open, and while a capture uses a block that the restore would free or
+  // bring back. A block that comes back has the bytes that were written there last, also after
+  // Park(kToHost); after Park(kDrop) its bytes are undefined.
   absl::Status Restore(CheckpointId checkpoint, const RestoreOptions& options = {});
   absl::Status Drop(CheckpointId checkpoint);
   // Whether the live blocks are exactly the checkpoint's.

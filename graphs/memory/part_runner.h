@@ -6,18 +6,17 @@
 //   anything else                    calls `save` before the launch: those bytes are saved, as a
 //                                    call that fails has to leave them as they were
 //
-// The launches of a part count, whatever its break says. A part may write to memory that the break
-// does not name, as the part knows it from elsewhere, or that the break says is only read. If an
-// input lies there, a copy of the input that was made before the part has old bytes; and if that
-// copy is what the part was given, the write would end with the copy. So `save` is told of writes
-// that the break does not tell.
+// A part may write where its break declares no write: to memory that the part knows from elsewhere,
+// or to a tensor that the break names as read. If an input of the call lies there, a copy of that
+// input made before the part is out of date. If the part was given the copy, the write is lost with
+// the copy. So `save` hears of these writes, too, and `is_told` says which the break declares.
 //
 // A part's tensors are addresses, as they are elsewhere in each run. Those of another tree have
 // that tree's storage while the part runs: the part may end that tree's step, and a use after that
 // is an error there as in the body.
 //
-// Where the body was given copies of inputs, a part's accesses are judged before they are launched
-// (inputs/clone_watch.h): one that may not be fails the part.
+// Where the body was given copies of inputs, each access of a part is judged before its launch
+// (inputs/clone_watch.h). A forbidden access fails the part.
 //
 // Threads: the tree's caller. Cost: a comparison for each write that a part declares.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_PART_RUNNER_H_
@@ -51,7 +50,7 @@ class PartRunner : private AccessObserver {
  public:
   struct Write {
     const Tensor& tensor;
-    bool is_told = false;  // the break names a tensor that covers it, and that the part writes
+    bool is_told = false;  // the break declares a write that covers these bytes
     uint64_t serial = 0;   // of the storage that is written to, where that is known; else 0
     AddressRange range() const { return tensor.raw_bytes(); }
   };
